@@ -1,0 +1,71 @@
+// Every bound of the runtime, in one place. Values that an operator may change are defaults of a
+// configuration key of the same name; the others are part of the contract.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace spotmesh::limits {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::size_t mebibyte = 1024 * 1024;
+
+// Turns and mailboxes.
+inline constexpr std::size_t mailbox_application_jobs =
+    1024;  // waiting application messages per Actor or Spot
+inline constexpr std::size_t mailbox_control_jobs =
+    1024;  // waiting lifecycle jobs per Actor or Spot
+inline constexpr unsigned control_jobs_in_a_row = 16;
+inline constexpr unsigned resumed_turns_in_a_row = 16;
+inline constexpr unsigned gate_batch_jobs = 64;
+inline constexpr auto gate_batch_time = 1ms;
+inline constexpr std::size_t timers_per_owner = 256;
+
+// Operations.
+inline constexpr auto default_operation_timeout = 5s;
+inline constexpr std::size_t create_request_bytes = mebibyte;
+inline constexpr std::size_t join_request_bytes = mebibyte;
+inline constexpr std::size_t join_requests_per_handler_bytes = 8 * mebibyte;
+inline constexpr std::size_t join_reply_bytes = mebibyte;
+inline constexpr unsigned joins_per_handler = 64;
+inline constexpr auto terminal_record_retention = 5min;
+inline constexpr std::size_t message_bytes = 4 * mebibyte;
+inline constexpr std::size_t metadata_pairs = 16;
+inline constexpr std::size_t metadata_bytes = 4096;
+inline constexpr std::size_t requests_in_flight_per_node = 100'000;
+inline constexpr std::size_t sends_waiting_for_resolve_per_id = 1024;
+
+// Placement.
+inline constexpr std::uint32_t pending_activations = 128;
+inline constexpr std::uint32_t default_placement_weight = 100;
+inline constexpr std::uint32_t max_placement_weight = 10'000;
+
+// Leases (Location Store).
+inline constexpr auto lease_renew_interval = 5s;
+inline constexpr auto lease_ttl = 15s;
+inline constexpr auto lease_renew_timeout = 3s;
+inline constexpr auto lease_margin = 5s;
+inline constexpr auto route_cache_max_age = 15s;
+inline constexpr std::size_t route_cache_entries = 100'000;
+
+// Client sessions.
+inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound client message
+inline constexpr std::size_t stream_outbound_bytes =
+    mebibyte;  // unsent bytes before a slow client is dropped
+inline constexpr std::size_t stream_inbound_jobs =
+    256;  // decoded packets waiting for their session
+inline constexpr std::size_t stream_requests_in_flight = 256;  // unanswered requests of one client
+inline constexpr std::size_t stream_bound_actors = 64;
+inline constexpr std::size_t stream_sessions = 10'000;
+inline constexpr auto stream_handshake_timeout = 10s;
+inline constexpr auto stream_heartbeat_interval =
+    15s;  // a silent client is pinged; two silent ones end it
+inline constexpr auto replaced_session_close_delay = 100ms;
+
+// Worker pools.
+inline constexpr std::size_t cpu_worker_queue = 1024;
+inline constexpr std::size_t io_worker_queue = 1024;
+
+}  // namespace spotmesh::limits

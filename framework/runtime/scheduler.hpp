@@ -1,0 +1,28 @@
+// The Scheduler seam: who runs next.
+#pragma once
+
+namespace spotmesh::runtime {
+
+// Something that can be run by a worker: a Gate or a Strand. The owner submits it once when it goes
+// from idle to runnable and not again before run() has begun; run() does a bounded batch and
+// reports whether more is waiting.
+class Runnable {
+ public:
+  enum class After { Idle, RunAgain };
+
+  virtual ~Runnable() = default;
+  // Called by one thread at a time. `RunAgain`: the scheduler puts it at the back of the run queue.
+  virtual After run() = 0;
+
+  Runnable* next_in_run_queue = nullptr;  // owned by the scheduler while submitted
+};
+
+// Submission is safe from any thread and never runs the Runnable inside the call. A submitted
+// Runnable stays alive until its run() has returned Idle; owners guarantee that (see Gate::retire).
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual void submit(Runnable& runnable) = 0;
+};
+
+}  // namespace spotmesh::runtime
