@@ -22,7 +22,7 @@ wrong_usage() {
 }
 
 preset=release
-target=all
+targets=(all all_verify_interface_header_sets)
 only=
 list=false
 selection=()
@@ -37,11 +37,12 @@ while (($#)); do
       case ${2-} in
         address)
           preset=asan
+          targets=(all)
           selection=(-LE '^(browser|style|link)$')
           ;;
         thread)
           preset=tsan
-          target=spotmesh_threaded_tests
+          targets=(spotmesh_threaded_tests)
           selection=(-L '^threaded$')
           ;;
         *) wrong_usage "--sanitize takes address or thread, not '${2-}'" ;;
@@ -71,7 +72,8 @@ cmake --preset "$preset" >"$build/configure.log" 2>&1 || {
   cat "$build/configure.log"
   give_up "the configuration failed, see above"
 }
-cmake --build --preset "$preset" --target "$target" >&2 || give_up "the build failed, see above"
+cmake --build --preset "$preset" --target "${targets[@]}" >&2 ||
+  give_up "the build failed, see above"
 
 if $list; then
   ctest --test-dir "$build" -N "${selection[@]}" | sed -n 's/^ *Test *#[0-9]*: //p'

@@ -34,8 +34,8 @@ add_node_if_absent() {
   if [[ -z $found ]]; then
     packages+=(nodejs)
   elif ((found < oldest_node)); then
-    die "node $(node --version) at $(command -v node) is too old: version $oldest_node or newer is" \
-      "needed by the web client's tests. Remove it, and this script installs Debian's."
+    die "node $(node --version) at $(command -v node) is too old: the web client's tests need" \
+      "version $oldest_node or newer. Remove it, and this script installs Debian's."
   fi
 }
 
@@ -53,13 +53,15 @@ install() {
       die "these packages are missing: $*" "Run this script as root, or install sudo."
     as_root=(sudo)
   fi
-  local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300)
+  local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+    apt-get -o DPkg::Lock::Timeout=300)
   printf 'setup: installing %s\n' "$*"
-  "${apt[@]}" update -q || printf 'setup: apt-get update failed, trying with the lists at hand\n' >&2
+  "${apt[@]}" update -q ||
+    printf 'setup: apt-get update failed, trying with the lists at hand\n' >&2
   "${apt[@]}" install -q -y --no-install-recommends "$@" ||
     die "apt-get could not install: $*" \
-      "Spotmesh is built on Debian 12 (bookworm) with its security updates enabled; clang-19 comes" \
-      "from there. Look at apt-get's message above, mend it and run tools/setup.sh again."
+      "Spotmesh is built on Debian 12 (bookworm) with its security updates enabled; clang-19" \
+      "comes from there. Look at apt-get's message above, mend it and run tools/setup.sh again."
 }
 
 main() {

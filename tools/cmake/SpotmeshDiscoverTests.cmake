@@ -9,7 +9,7 @@ function(spotmesh_ctest_case name specification)
     LABELS "${spotmesh_labels}" ENVIRONMENT "${spotmesh_environment}")
 endfunction()
 
-# A test that always fails stands for cases that cannot be listed, so that they are not just missing.
+# A test that always fails stands for cases that cannot be listed: they must not just be missing.
 function(spotmesh_ctest_broken reason)
   set(test "${spotmesh_prefix}: ${reason}")
   add_test("${test}" "${CMAKE_COMMAND}" -E false)

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Checks that every rule the contract states is carried by a test.
+
+    contract_coverage.py [ROOT]
+
+framework/docs/contract.md states rules as list items that begin with their id in bold, and
+contract_ids.txt names all ids there will be. A test carries an id as a Catch2 tag; a script test
+carries it in a comment "contract: [ID]". Fails on a stated rule without a test, an id that does
+not exist, and a rule stated twice; lists what is not stated yet.
+"""
+
+import os
+import re
+import sys
+
+import source_tree
+
+STATED = re.compile(r"^\s*[-*] \*\*([A-Z]+-\d+)\*\*", re.MULTILINE)
+TAGGED_CASE = re.compile(
+    r"\b(?:TEST_CASE|SCENARIO|TEST_CASE_METHOD|TEMPLATE_TEST_CASE)\s*"
+    r'\(((?:[^()"]|"(?:\\.|[^"\\])*")*)')
+LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
+ID_TAG = re.compile(r"\[([A-Z]+-\d+)\]")
+SCRIPT_TAG = re.compile(r"contract: ((?:\[[A-Z]+-\d+\]\s*)+)")
+CONTRACT = "framework/docs/contract.md"
+
+
+def all_ids(root):
+    ids = []
+    for line in source_tree.read(root, "tests/support/contract_ids.txt").splitlines():
+        if line and not line.startswith("#"):
+            area, count = line.split()
+            ids += [f"{area}-{number:02}" for number in range(1, int(count) + 1)]
+    return ids
+
+
+def tags_in(path, text):
+    """The ids that the tests of one file carry."""
+    found = set()
+    if path.endswith(source_tree.CPP):
+        for case in TAGGED_CASE.finditer(text):
+            # The name comes first, the tags are in the last literal.
+            literals = LITERAL.findall(case.group(1))
+            for literal in literals[1:]:
+                found |= set(ID_TAG.findall(literal))
+    for comment in SCRIPT_TAG.findall(text):
+        found |= set(ID_TAG.findall(comment))
+    return found
+
+
+def carried_ids(root):
+    """Maps each id to the files whose tests carry it."""
+    carried = {}
+    suffixes = (".cpp", ".hpp", ".sh", ".js", ".mjs", ".ts", ".py")
+    for path in source_tree.files(root, ("tests", "samples"), suffixes):
+        if path.startswith("tests/support/"):
+            continue
+        for rule in tags_in(path, source_tree.read(root, path)):
+            carried.setdefault(rule, []).append(path)
+    return carried
+
+
+def check(root):
+    """Returns (complaints, stated ids, ids not stated yet, carried ids)."""
+    known = all_ids(root)
+    stated = STATED.findall(source_tree.read(root, CONTRACT))
+    carried = carried_ids(root)
+    complaints = []
+    for rule in sorted(set(stated)):
+        if stated.count(rule) > 1:
+            complaints.append(f"{CONTRACT}: {rule} is stated {stated.count(rule)} times")
+        if rule not in known:
+            complaints.append(f"{CONTRACT}: {rule} is not in tests/support/contract_ids.txt")
+        if rule not in carried:
+            complaints.append(f"{CONTRACT}: {rule} is stated and no test carries [{rule}]")
+    for rule, paths in sorted(carried.items()):
+        if rule not in known:
+            complaints.append(f"{paths[0]}: [{rule}] is not in tests/support/contract_ids.txt")
+    return complaints, stated, [rule for rule in known if rule not in stated], carried
+
+
+def main():
+    default = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    complaints, stated, missing, carried = check(sys.argv[1] if len(sys.argv) > 1 else default)
+    for complaint in complaints:
+        print(complaint)
+    print(f"{len(stated)} rules are stated, {len(carried)} are carried by tests")
+    print(f"not stated yet: {' '.join(missing) if missing else 'none'}")
+    unstated = [rule for rule in missing if rule in carried]
+    if unstated:
+        print(f"carried by a test and not stated yet: {' '.join(unstated)}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
