@@ -30,6 +30,7 @@ SEAMS = {
 # spotmesh/client/ belong to those modules.
 PUBLIC_HEADERS = {
     "base": ["bytes", "error", "ids", "limits", "message", "packet", "time", "version"],
+    "host": ["settings"],
 }
 
 # What a tool may include of the framework. The visualizer sees the cluster through the admin

@@ -63,7 +63,8 @@ class CheckStyle(PlantedTree):
         self.check_single("framework/base/b.cpp", "// old_function(x);\n", "comment")
 
     def test_long_functions_are_found_at_their_first_line(self):
-        self.check_clean("framework/base/a.cpp", "int f(int a,\n      int b) {\n" + "  f();\n" * 57 + "}\n")
+        self.check_clean("framework/base/a.cpp",
+                         "int f(int a,\n      int b) {\n" + "  f();\n" * 57 + "}\n")
         self.check_single("framework/base/b.cpp",
                           "namespace x {\n\nint f() {\n" + "  f();\n" * 59 + "}\n\n}\n",
                           "b.cpp:3:", "61")
