@@ -1,0 +1,158 @@
+// Judging other owners by observation alone: a beat that stands still for TTL + margin on this
+// node's own clock may be fenced, and nothing else may. The transition table is
+// framework/docs/lease.md.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/random.hpp"
+#include "location/lease.hpp"
+#include "location/machine.hpp"
+#include "location/records.hpp"
+
+namespace spotmesh::location {
+
+// One process run of an owner, as authority records name it.
+struct OwnerRun {
+  OwnerId owner;
+  LeaseGeneration generation;
+  friend bool operator==(const OwnerRun&, const OwnerRun&) = default;
+  friend auto operator<=>(const OwnerRun&, const OwnerRun&) = default;
+};
+
+inline OwnerRun run_of(const OwnerStamp& stamp) { return {stamp.owner, stamp.lease_generation}; }
+
+enum class OwnerVerdict : std::uint8_t {
+  // Not watched, or not long enough to have seen the beat move: it may be either.
+  Unproven,
+  // The beat has moved while it was watched, the last time less than TTL ago.
+  Alive,
+  // The beat has stood still for TTL: the lease has run out. It can still be the owner's again.
+  Silent,
+  // The lease is fenced, was given back or belongs to a later run: this run is over for good.
+  Fenced
+};
+
+// One reading of an owner's lease and beat.
+struct OwnerReading {
+  std::optional<LeaseRecord> lease;
+  std::optional<StoreVersion> lease_version;  // empty: absent
+  std::optional<StoreVersion> beat_version;   // empty: absent
+};
+
+// What has been seen of one owner, as a pure value. Only readings at most renew interval + renew
+// timeout apart count as one observation; a gap starts it anew (a store that was away makes nobody
+// look dead).
+class OwnerObservation {
+ public:
+  // `sent` and `answered` are the moments around the reading: stillness counts from the answer of
+  // the first reading to the sending of the last, never longer than it truly was.
+  void observe(const LeaseConfig& config, const OwnerRun& run, const OwnerReading& reading,
+               Instant sent, Instant answered);
+  OwnerVerdict verdict(const LeaseConfig& config, Instant now) const;
+  // Whether the beat has stood still for TTL + margin.
+  bool may_be_fenced(const LeaseConfig& config, Instant now) const;
+  const OwnerReading& last() const { return last_; }
+
+ private:
+  OwnerReading last_;
+  bool was_read_ = false;
+  bool is_over_ = false;
+  bool has_moved_ = false;
+  Instant still_since_{};
+  Instant last_sent_{};
+};
+
+namespace watch {
+
+// Events besides ReadDone, CommitDone and TimerFired.
+// Watch this run from now on; repeating it keeps it from being dropped at the bound.
+struct Watch {
+  OwnerRun run;
+};
+struct Unwatch {
+  OwnerRun run;
+};
+using Event = std::variant<ReadDone, CommitDone, TimerFired, Watch, Unwatch>;
+
+// Actions besides ReadKeys, CommitKeys, ArmTimer and CancelTimer. Each is said once per change.
+struct OwnerSilent {
+  OwnerRun run;
+};
+struct OwnerAlive {  // after OwnerSilent only
+  OwnerRun run;
+};
+// That run is over, by this node's fence or another's: refuse its frames, drop its mesh session and
+// its routes. It is not watched any longer.
+struct OwnerFenced {
+  OwnerRun run;
+};
+using Action =
+    std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, OwnerSilent, OwnerAlive, OwnerFenced>;
+using Actions = std::vector<Action>;
+
+}  // namespace watch
+
+// Runs watched at most; past it the one whose last Watch is longest ago is dropped.
+inline constexpr std::size_t max_watched_owners = 1024;
+
+// Reads the beats of the watched owners at half the renew interval and fences those that stood
+// still for long enough, under this node's own lease.
+class BeatWatchMachine {
+ public:
+  // `lease` is this node's own (LeaseMachine::view()) and outlives the machine, as does `random`.
+  BeatWatchMachine(LeaseConfig config, const LeaseView& lease, Random& random);
+
+  watch::Actions on_event(const watch::Event& event, Instant now);
+
+  // Unproven for a run that is not watched. A run that was once found Fenced stays known as that
+  // for as long as max_watched_owners allows.
+  OwnerVerdict verdict(const OwnerRun& run, Instant now) const;
+
+ private:
+  struct Owner {
+    OwnerObservation observation;
+    std::uint64_t last_asked = 0;
+    OwnerVerdict said = OwnerVerdict::Unproven;
+    Ticket fence = 0;  // of the fence under way
+  };
+  struct Round {
+    Ticket ticket = 0;
+    Instant sent;
+    std::vector<OwnerRun> runs;
+  };
+
+  void on(const ReadDone& event, Instant now);
+  void on(const CommitDone& event, Instant now);
+  void on(const TimerFired& event, Instant now);
+  void on(const watch::Watch& event, Instant now);
+  void on(const watch::Unwatch& event, Instant now);
+
+  void read_all(Instant now);
+  void arm(Instant now);
+  void judge(const OwnerRun& run, Owner& owner, Instant now);
+  void send_fence(const OwnerRun& run, Owner& owner, Instant now);
+  void finish(const OwnerRun& run);
+  void make_room();
+
+  LeaseConfig config_;
+  const LeaseView& lease_;
+  Random& random_;
+  std::map<OwnerRun, Owner> owners_;
+  std::map<OwnerRun, std::uint64_t> fenced_;
+  std::vector<Round> rounds_;
+  StoreEpoch epoch_;
+  std::uint64_t asked_ = 0;
+  Ticket next_ticket_ = 1;
+  bool is_armed_ = false;
+  watch::Actions actions_;
+};
+
+}  // namespace spotmesh::location

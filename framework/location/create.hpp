@@ -1,0 +1,145 @@
+// Creating an object at the node chosen for it: decide, reserve, let the factory run, make it Ready
+// or give it back. The transition table is framework/docs/creation.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <spotmesh/ids.hpp>
+#include <spotmesh/time.hpp>
+
+#include "location/authority.hpp"
+#include "location/machine.hpp"
+#include "location/records.hpp"
+
+namespace spotmesh::location {
+
+struct CreateRequest {
+  ObjectKey object;
+  ObjectKind kind = ObjectKind::Actor;
+  StableType stable_type;
+  bool is_get_or_create = false;
+  OperationKey operation;     // the same through all resends
+  ReservationId reservation;  // new for each machine
+  std::string mesh;
+  Instant deadline;  // fixed at submit; spans everything
+  WallTime wall_now;
+  WallTime keep_terminal_until;  // five minutes after the deadline
+};
+
+struct CreateOutcome {
+  enum class Kind : std::uint8_t { Created, Existing, Rejected, Failed };
+  Kind kind = Kind::Failed;
+  std::optional<VersionedAuthority> authority;  // of Created and Existing
+  std::optional<OwnerStamp> owner;              // of Created and Existing: the owner in effect
+  std::optional<StoredReply> reply;             // of Created and Rejected
+  std::optional<Error> error;                   // of Failed
+  // The terminal of an earlier attempt of the same operation; nothing ran now. A Created that is
+  // replayed tells the incarnation made then; `authority` is empty when it lives no more.
+  bool is_replay = false;
+  ObjectGeneration object_generation;  // of Created and Existing
+};
+
+namespace create {
+
+// Events besides ReadDone, CommitDone and TimerFired.
+struct Start {};
+// Answers to TakeSlot.
+struct SlotTaken {};
+struct SlotRefused {
+  Error error;  // CapacityExceeded, NotConfigured …
+};
+// Answers to RunFactory, at most one; after DiscardInstance none is expected and one that comes is
+// ignored.
+struct Accepted {
+  std::optional<Membership> membership;  // an Actor's Entry Spot
+  // The version of the Spot's record that the Actor enters, as a further condition.
+  std::optional<Condition> spot;
+  std::optional<StoredReply> reply;
+};
+struct Rejected {
+  std::optional<StoredReply> reply;
+};
+struct Failed {
+  Error error;  // a throw, a wrong Context …
+};
+// The node stops: ends with ShuttingDown unless already decided.
+struct Stop {};
+using Event = std::variant<Start, ReadDone, CommitDone, TimerFired, SlotTaken, SlotRefused,
+                           Accepted, Rejected, Failed, Stop>;
+
+// Actions besides ReadKeys, CommitKeys, ArmTimer and CancelTimer.
+// Take one slot of this node's capacity as pending and answer with SlotTaken or SlotRefused.
+struct TakeSlot {};
+// The slot is free again. Said exactly when an attempt that had taken it has failed for certain.
+struct FreeSlot {};
+// Watch that owner's beat (BeatWatchMachine).
+struct WatchOwner {
+  OwnerRun run;
+};
+// The id is reserved: run the factory and the acceptance callback. From here on LocalObjects::has()
+// is true of `record.object_generation`, until DiscardInstance or destroy.
+struct RunFactory {
+  AuthorityRecord record;  // as it stands in the store, Creating
+};
+// Whatever the factory made, or is about to make, is never exposed: drop it. has() is false again.
+struct DiscardInstance {};
+// Exactly once. Of Created: the slot is active now, the instance is to be exposed at once.
+struct Answer {
+  CreateOutcome outcome;
+};
+// Last action, exactly once, perhaps long after Answer: the machine may be destroyed.
+struct Done {};
+using Action = std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, TakeSlot, FreeSlot,
+                            WatchOwner, RunFactory, DiscardInstance, Answer, Done>;
+using Actions = std::vector<Action>;
+
+// Re-reading while somebody else creates, and retrying what the store did not do: doubling from the
+// first to the last, each with full jitter on its upper half.
+inline constexpr Duration first_backoff = std::chrono::milliseconds(20);
+inline constexpr Duration last_backoff = std::chrono::milliseconds(500);
+
+}  // namespace create
+
+class CreateMachine {
+ public:
+  enum class State : std::uint8_t {
+    Idle,
+    Reading,     // the authority is being read
+    Waiting,     // somebody else creates, an owner is unproven, or the store is away
+    TakingSlot,  // TakeSlot is unanswered
+    Reserving,   // the commit Missing → Creating is under way or unknown
+    Running,     // the factory runs
+    Publishing,  // the commit Creating → Ready is under way or unknown
+    GivingBack,  // the commit that takes the reservation away is under way or unknown
+    Done
+  };
+
+  // The environment outlives the machine.
+  CreateMachine(CreateRequest request, const AuthorityEnvironment& environment);
+
+  create::Actions on_event(const create::Event& event, Instant now);
+  State state() const { return state_; }
+
+ private:
+  void on(const create::Start& event, Instant now);
+  void on(const ReadDone& event, Instant now);
+  void on(const CommitDone& event, Instant now);
+  void on(const TimerFired& event, Instant now);
+  void on(const create::SlotTaken& event, Instant now);
+  void on(const create::SlotRefused& event, Instant now);
+  void on(const create::Accepted& event, Instant now);
+  void on(const create::Rejected& event, Instant now);
+  void on(const create::Failed& event, Instant now);
+  void on(const create::Stop& event, Instant now);
+
+  CreateRequest request_;
+  const AuthorityEnvironment& environment_;
+  State state_ = State::Idle;
+  create::Actions actions_;
+};
+
+}  // namespace spotmesh::location
