@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/utf8.hpp"
+#include "wire/text.hpp"
 
 namespace spotmesh::wire {
 namespace {
@@ -33,14 +34,6 @@ void append_length(Bytes& out, std::size_t length, std::uint8_t masked) {
     append_byte(out, masked | eight_byte_length);
     append_big_endian(out, length, 8);
   }
-}
-
-// The longest beginning of `text` that fits and ends with a whole character.
-std::string_view cut_to_fit(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return text;
-  std::size_t length = limit;
-  while (length > 0 && (static_cast<std::uint8_t>(text[length]) & 0xc0) == 0x80) --length;
-  return text.substr(0, length);
 }
 
 }  // namespace
@@ -79,7 +72,7 @@ void append_close_frame(Bytes& out, CloseCode code, std::string_view reason,
   if (may_be_sent(code)) {
     append_big_endian(payload, static_cast<std::uint16_t>(code), 2);
     if (is_valid_utf8(reason)) {
-      const ByteView fitting = as_bytes(cut_to_fit(reason, max_close_reason_bytes));
+      const ByteView fitting = as_bytes(cut_at_character(reason, max_close_reason_bytes));
       payload.insert(payload.end(), fitting.begin(), fitting.end());
     }
   }
