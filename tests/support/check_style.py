@@ -19,7 +19,9 @@ MAX_HEADER_LINES = 200
 MAX_FUNCTION_LINES = 60
 
 # Files that may be longer, with the reason.
-LONGER_FILES = {}
+LONGER_FILES = {
+    "framework/location/lease.hpp": 240,  # one state machine: its events, actions and states
+}
 
 CODE = (".cpp", ".hpp", ".py", ".sh", ".cmake", "CMakeLists.txt", ".js", ".mjs", ".ts", ".fbs")
 TEXT = CODE + (".css", ".html", ".md", ".json", ".toml", ".yml", ".svg")
