@@ -141,9 +141,13 @@ def third_party_prefix(name):
     return None
 
 
-def check_third_party(place, name):
+def check_third_party(place, name, bracket):
     prefix = third_party_prefix(name)
     if prefix is None:
+        foreign = bracket == "<" and ("/" in name or "." in name)
+        if foreign and not name.startswith("spotmesh/") and not matches(
+                name, layout.SYSTEM_HEADERS):
+            return f"<{name}> has no place in THIRD_PARTY of tests/support/layout.py"
         return None
     if place.path.startswith(PUBLIC_PREFIX):
         if prefix not in layout.PUBLIC_THIRD_PARTY:
@@ -181,9 +185,10 @@ def violations(root):
         if path.startswith(PUBLIC_PREFIX) and owner_of_public(path[len(PUBLIC_PREFIX):]) is None:
             yield f"{path}:1: has no owner in PUBLIC_HEADERS of tests/support/layout.py"
             continue
-        for line, _, name in source_tree.includes_of(text):
-            for check in (check_framework_include, check_third_party, check_world_header):
-                complaint = check(place, name)
+        for line, bracket, name in source_tree.includes_of(text):
+            for complaint in (check_framework_include(place, name),
+                              check_third_party(place, name, bracket),
+                              check_world_header(place, name)):
                 if complaint:
                     yield f"{path}:{line}: {complaint}"
         for line, complaint in check_calls(place, text):

@@ -66,6 +66,11 @@ THIRD_PARTY = {
     "rapidcheck": ["tests/"],
     "benchmark/": ["tests/bench/"],
 }
+# Headers of the C library and the system; every other header with a dot or a folder is third-party.
+SYSTEM_HEADERS = [
+    "arpa/", "fcntl.h", "linux/", "netdb.h", "netinet/", "poll.h", "pthread.h", "signal.h",
+    "stdio.h", "sys/", "time.h", "unistd.h",
+]
 # The only third-party headers that public headers may include.
 PUBLIC_THIRD_PARTY = ["flatbuffers/"]
 

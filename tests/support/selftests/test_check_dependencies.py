@@ -78,6 +78,10 @@ class CheckDependencies(PlantedTree):
                 self.check_single(path, f"#include <{header}>\n", header)
                 self.plant(path, "")
 
+    def test_a_third_party_header_without_a_place_is_found(self):
+        self.check_clean("framework/net/a.cpp", "#include <sys/epoll.h>\n#include <vector>\n")
+        self.check_single("framework/net/b.cpp", "#include <uv.h>\n", "uv.h", "THIRD_PARTY")
+
     def test_asio_is_allowed_in_net_and_in_admin(self):
         self.check_clean("framework/net/worker.cpp", "#include <boost/asio/io_context.hpp>\n")
         self.check_clean("framework/host/admin_server.cpp", "#include <boost/beast/http.hpp>\n")
