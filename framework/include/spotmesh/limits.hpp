@@ -32,6 +32,9 @@ inline constexpr std::size_t join_reply_bytes = mebibyte;
 inline constexpr unsigned joins_per_handler = 64;
 inline constexpr auto terminal_record_retention = 5min;
 inline constexpr std::size_t message_bytes = 4 * mebibyte;
+// A packet's tables nest at most so deep, and are at most so many.
+inline constexpr std::uint32_t packet_depth = 32;
+inline constexpr std::uint32_t packet_tables = 65'536;
 inline constexpr std::size_t metadata_pairs = 16;
 inline constexpr std::size_t metadata_bytes = 4096;
 inline constexpr std::size_t requests_in_flight_per_node = 100'000;

@@ -1,0 +1,56 @@
+#include <spotmesh/codec/encoder.hpp>
+#include <spotmesh/limits.hpp>
+#include <stdexcept>
+
+namespace spotmesh::codec {
+
+std::uint32_t Encoder::string(const std::string& value, Presence presence) {
+  if (value.empty() && presence == Presence::optional) return 0;
+  return builder_.CreateString(value).o;
+}
+
+std::uint32_t Encoder::strings(const std::vector<std::string>& values, Presence presence) {
+  if (values.empty() && presence == Presence::optional) return 0;
+  std::vector<std::uint32_t> offsets;
+  offsets.reserve(values.size());
+  for (const auto& value : values) offsets.push_back(builder_.CreateString(value).o);
+  return vector_of(offsets);
+}
+
+std::uint32_t Encoder::bytes(const Bytes& value, Presence presence) {
+  if (value.empty() && presence == Presence::optional) return 0;
+  return builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(value.data()), value.size()).o;
+}
+
+std::uint32_t Encoder::scalars(const std::vector<bool>& values, Presence presence) {
+  const std::vector<std::uint8_t> octets(values.begin(), values.end());
+  return scalars(octets, presence);
+}
+
+void Encoder::enter_table() {
+  if (++depth_ > limits::packet_depth) {
+    throw std::length_error("a packet's tables nest deeper than " +
+                            std::to_string(limits::packet_depth) + " levels");
+  }
+}
+
+void Encoder::refuse_empty_union(const char* field) {
+  throw std::logic_error(std::string(field) +
+                         " is a union that must hold a value, and it is empty");
+}
+
+std::uint32_t Encoder::vector_of(const std::vector<std::uint32_t>& offsets) {
+  builder_.StartVector(offsets.size(), sizeof(flatbuffers::uoffset_t));
+  for (std::size_t index = offsets.size(); index > 0; --index) {
+    builder_.PushElement(flatbuffers::Offset<void>(offsets[index - 1]));
+  }
+  return builder_.EndVector(offsets.size());
+}
+
+Bytes Encoder::finish(std::uint32_t root) {
+  builder_.Finish(flatbuffers::Offset<void>(root));
+  const auto* first = reinterpret_cast<const std::byte*>(builder_.GetBufferPointer());
+  return {first, first + builder_.GetSize()};
+}
+
+}  // namespace spotmesh::codec

@@ -1,0 +1,13 @@
+// What FlatBuffers allows and Spotmesh does not.
+#pragma once
+
+#include "packetc/schema.hpp"
+
+namespace packetc {
+
+Checked<void> check_schema(const Schema& schema);
+
+// Ids of all packets are distinct and none is 0.
+Checked<void> check_packet_ids(const Schema& schema);
+
+}  // namespace packetc
