@@ -1,9 +1,9 @@
 # spotmesh_add_packets(TARGET SCHEMAS file.fbs… [INCLUDES directory…])
 #
-# Compiles schemas while TARGET is built and adds the result to it: `#include "file.packets.hpp"` for
-# the packets, "file.views.hpp" for zero-copy views. Whoever links TARGET can include them as well.
-# Schemas that a schema includes have to be listed too, here or for a target that TARGET links; a
-# change in any file that is listed or lies in an INCLUDES directory compiles them anew.
+# Compiles schemas while TARGET is built and adds the result to it: `#include "file.packets.hpp"`
+# for the packets, "file.views.hpp" for zero-copy views. Whoever links TARGET can include them as
+# well. Schemas that a schema includes have to be listed too, here or for a target that TARGET
+# links; a change in any file that is listed or lies in an INCLUDES directory compiles them anew.
 function(spotmesh_add_packets target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCHEMAS;INCLUDES")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SCHEMAS)
