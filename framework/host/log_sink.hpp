@@ -1,0 +1,54 @@
+// The production LogSink.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.hpp"
+#include "host/log_format.hpp"
+
+namespace spdlog {
+class logger;
+namespace details {
+class thread_pool;
+}
+}  // namespace spdlog
+
+namespace spotmesh {
+
+struct LogSinkOptions {
+  LogLevel lowest = LogLevel::Info;
+  LogFormat format = LogFormat::Text;
+  std::string file;                // appended to; empty: standard error
+  std::size_t queue_lines = 8192;  // lines that wait for the device
+};
+
+// Formats on the caller's thread and writes on one of its own. A device that cannot follow costs
+// the oldest lines that wait, never the caller's time; the next line that is written says how many
+// were lost.
+class SpdlogSink final : public LogSink {
+ public:
+  // ConfigurationError when the file cannot be opened.
+  explicit SpdlogSink(LogSinkOptions options = {});
+  ~SpdlogSink() override;  // writes what waits
+
+  bool is_enabled(LogLevel level) const override { return level >= options_.lowest; }
+  void write(LogLevel level, std::string_view component, std::string message,
+             std::vector<LogField> fields) override;
+
+ private:
+  void write_line(LogLevel level, std::string_view component, std::string_view message,
+                  const std::vector<LogField>& fields);
+  void report_lost_lines();
+
+  const LogSinkOptions options_;
+  std::shared_ptr<spdlog::details::thread_pool> thread_;
+  std::shared_ptr<spdlog::logger> logger_;
+  std::atomic<std::size_t> lost_reported_{0};
+};
+
+}  // namespace spotmesh
