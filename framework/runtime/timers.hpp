@@ -21,6 +21,7 @@ class TimerEntry {
   TimerEntry* previous_ = nullptr;
   TimerEntry* next_ = nullptr;
   Instant deadline_{};
+  std::uint64_t sequence_ = 0;
   std::uint32_t slot_ = 0;
   bool is_armed_ = false;
 };

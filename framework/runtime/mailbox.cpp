@@ -1,0 +1,215 @@
+#include "runtime/mailbox.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/gate.hpp"
+
+namespace spotmesh::runtime {
+namespace {
+
+Error lane_full(Lane lane, std::size_t bound) {
+  return Error::capacity_exceeded(fmt::format("the mailbox is full: {} {} jobs are waiting", bound,
+                                              lane == Lane::Control ? "control" : "application"));
+}
+
+}  // namespace
+
+Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds)
+    : owner_(owner), gate_(&gate), bounds_(bounds) {}
+
+Mailbox::Mailbox(RefCounted& owner, Gate& gate) : Mailbox(owner, gate, Bounds()) {}
+
+Mailbox::~Mailbox() { assert(state_ != State::Ready && state_ != State::Running); }
+
+Result<void> Mailbox::push(Lane lane, std::unique_ptr<Job> job) {
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_with_) return fail(*closed_with_);
+    JobQueue& queue = lane == Lane::Control ? jobs_.control : jobs_.application;
+    const std::size_t bound =
+        lane == Lane::Control ? bounds_.control_jobs : bounds_.application_jobs;
+    if (queue.size() >= bound) return fail(lane_full(lane, bound));
+    queue.push_back(std::move(job));
+    to_submit = make_ready_locked(dropped);
+    if (closed_with_) return fail(*closed_with_);
+  }
+  if (to_submit != nullptr) to_submit->submit();
+  return {};
+}
+
+void Mailbox::hold() {
+  std::lock_guard lock(mutex_);
+  ++holds_;
+}
+
+void Mailbox::release_hold() {
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    assert(holds_ > 0 && "release_hold() without a hold()");
+    --holds_;
+    to_submit = make_ready_locked(dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
+}
+
+void Mailbox::move_to(Gate& gate) {
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  Ref<Gate> left;
+  bool is_let_go = false;
+  {
+    std::lock_guard lock(mutex_);
+    assert(holds_ > 0 && "a mailbox moves only while held");
+    assert(state_ != State::Running && "a mailbox does not move during its turn");
+    // Taken from the list by the former gate already: that gate passes it on in take_next().
+    const bool was_listed = state_ == State::Ready && gate_->unlist_ready(*this);
+    left = std::exchange(gate_, Ref<Gate>(&gate));
+    if (was_listed) is_let_go = !list_locked(to_submit, dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
+  if (is_let_go) owner_.release_ref();
+}
+
+Gate& Mailbox::gate() const {
+  std::lock_guard lock(mutex_);
+  return *gate_;
+}
+
+void Mailbox::close(const Error& error) {
+  Jobs waiting;
+  bool is_let_go = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_with_) return;
+    closed_with_ = std::make_unique<const Error>(error);
+    waiting = std::exchange(jobs_, {});
+    if (state_ == State::Ready) {
+      // Taken from the list already: whoever took it lets go of the owner.
+      is_let_go = gate_->unlist_ready(*this);
+    }
+    if (state_ != State::Running) state_ = State::Closed;
+  }
+  while (auto job = waiting.control.pop_front()) job->refuse(error);
+  while (auto job = waiting.application.pop_front()) job->refuse(error);
+  if (is_let_go) owner_.release_ref();
+}
+
+bool Mailbox::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_with_ != nullptr;
+}
+
+Mailbox::Backlog Mailbox::backlog() const {
+  std::lock_guard lock(mutex_);
+  return {.application = jobs_.application.size(),
+          .control = jobs_.control.size(),
+          .is_running = state_ == State::Running,
+          .is_held = holds_ > 0};
+}
+
+std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  bool is_passed_on = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ == State::Ready && gate_.get() != &taker) {
+      is_passed_on = list_locked(to_submit, dropped);
+    } else if (state_ == State::Ready && can_run_locked()) {
+      state_ = State::Running;
+      return pop_job_locked();
+    } else if (state_ == State::Ready) {
+      state_ = State::Idle;
+    }
+  }
+  if (to_submit != nullptr) to_submit->submit();
+  if (!is_passed_on) owner_.release_ref();
+  return nullptr;
+}
+
+bool Mailbox::finish_turn() {
+  {
+    std::lock_guard lock(mutex_);
+    assert(state_ == State::Running);
+    if (closed_with_) {
+      state_ = State::Closed;
+    } else if (can_run_locked()) {
+      state_ = State::Ready;
+      return true;
+    } else {
+      state_ = State::Idle;
+    }
+  }
+  owner_.release_ref();
+  return false;
+}
+
+void Mailbox::discard() {
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    close_abandoned_locked(dropped);
+  }
+  dropped = {};
+  owner_.release_ref();
+}
+
+bool Mailbox::can_run_locked() const {
+  return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
+}
+
+std::unique_ptr<Job> Mailbox::pop_job_locked() {
+  const bool application_waits = holds_ == 0 && !jobs_.application.empty();
+  if (!application_waits) {
+    control_in_a_row_ = 0;
+    return jobs_.control.pop_front();
+  }
+  if (!jobs_.control.empty() && control_in_a_row_ < limits::control_jobs_in_a_row) {
+    ++control_in_a_row_;
+    return jobs_.control.pop_front();
+  }
+  control_in_a_row_ = 0;
+  return jobs_.application.pop_front();
+}
+
+Gate* Mailbox::make_ready_locked(Jobs& dropped) {
+  if (state_ != State::Idle || !can_run_locked()) return nullptr;
+  Gate* to_submit = nullptr;
+  state_ = State::Ready;
+  owner_.add_ref();
+  // The caller holds a reference of its own, so this is never the last one.
+  if (!list_locked(to_submit, dropped)) owner_.release_ref();
+  return to_submit;
+}
+
+bool Mailbox::list_locked(Gate*& to_submit, Jobs& dropped) {
+  switch (gate_->list_ready(*this)) {
+    case Gate::Listing::Listed:
+      return true;
+    case Gate::Listing::Submit:
+      to_submit = gate_.get();
+      return true;
+    case Gate::Listing::Abandoned:
+      break;
+  }
+  close_abandoned_locked(dropped);
+  return false;
+}
+
+void Mailbox::close_abandoned_locked(Jobs& dropped) {
+  if (!closed_with_) {
+    closed_with_ = std::make_unique<const Error>(
+        Error::unavailable("the node that ran this object has ended"));
+  }
+  state_ = State::Closed;
+  dropped = std::exchange(jobs_, {});
+}
+
+}  // namespace spotmesh::runtime

@@ -1,0 +1,120 @@
+// Mailbox: the ordered queue of one Actor, Spot or session, with a control and an application lane.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <spotmesh/error.hpp>
+#include <spotmesh/limits.hpp>
+
+#include "runtime/job.hpp"
+#include "runtime/ref_counted.hpp"
+
+namespace spotmesh::runtime {
+
+class Gate;
+
+enum class Lane : std::uint8_t { Control, Application };
+
+// States (table in framework/docs/turns.md):
+//   Idle     nothing to run, or only held application work
+//   Ready    stands in its gate's ready list, or is on its way into or out of it
+//   Running  a turn of it is in progress (running, awaiting or yielded): its claim
+//   Closed   accepts nothing; what waited has been refused
+// A hold (a Join behind its barrier, a seal) keeps the application lane back without touching the
+// control lane. Holds count. Each lane is FIFO in order of acceptance; control runs first, but at
+// most limits::control_jobs_in_a_row control jobs in a row while application work could run.
+class Mailbox {
+ public:
+  struct Bounds {
+    std::size_t application_jobs = limits::mailbox_application_jobs;
+    std::size_t control_jobs = limits::mailbox_control_jobs;
+  };
+  struct Backlog {
+    std::size_t application = 0;
+    std::size_t control = 0;
+    bool is_running = false;
+    bool is_held = false;
+  };
+
+  // `owner` contains the mailbox; it is kept alive while the mailbox is Ready or Running. Whoever
+  // calls a function below holds a reference to it by himself. `gate` may be replaced by move_to().
+  Mailbox(RefCounted& owner, Gate& gate, Bounds bounds);
+  Mailbox(RefCounted& owner, Gate& gate);
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+  ~Mailbox();
+
+  // Any thread. CapacityExceeded when the lane is full, else the error of close(); the job is
+  // destroyed without refuse() then, since the caller has the error in hand.
+  Result<void> push(Lane lane, std::unique_ptr<Job> job);
+
+  // Any thread. A turn in progress goes on; no later application job starts until the matching
+  // release_hold(). A control job pushed after hold() runs when no turn of this mailbox is in
+  // progress and none of its application jobs can start: that is how a seal or a Join claims it.
+  void hold();
+  void release_hold();
+
+  // Only while held and not running, which the caller guarantees: from now on the mailbox's turns
+  // run on `gate`.
+  void move_to(Gate& gate);
+  // The gate it belongs to. Safe to compare from any thread; to use it otherwise, the caller must
+  // know that the mailbox does not move (it runs one of its turns, or decides about moves).
+  Gate& gate() const;
+  // Whether turns of this mailbox and turns of `gate` exclude each other. Any thread.
+  bool runs_on(const Gate& gate) const { return &this->gate() == &gate; }
+
+  // Any thread. Refuses everything that waits, and all later pushes, with `error`. A turn in
+  // progress ends by itself. Closing again changes nothing.
+  void close(const Error& error);
+  bool is_closed() const;
+  Backlog backlog() const;
+
+ private:
+  friend class Gate;
+  enum class State : std::uint8_t { Idle, Ready, Running, Closed };
+
+  // The gate took the mailbox from its ready list: the job whose turn it is, the mailbox Running;
+  // or null: the mailbox is Idle, Closed or another gate's now, and may be gone.
+  std::unique_ptr<Job> take_next(Gate& taker);
+  // Ends the turn. True: the mailbox is Ready and the gate lists it; false: it may be gone.
+  bool finish_turn();
+  // The gate is abandoned: drops everything without a word, a turn in progress included, and lets
+  // go of the owner.
+  void discard();
+
+  struct Jobs {
+    JobQueue control;
+    JobQueue application;
+  };
+
+  bool can_run_locked() const;
+  std::unique_ptr<Job> pop_job_locked();
+  // Idle to Ready when there is something to run. The gate that the caller submits once it has let
+  // go of the lock, or null. `dropped` takes the jobs when the gate has been abandoned.
+  Gate* make_ready_locked(Jobs& dropped);
+  // The listing half of it: false when the gate has been abandoned and the mailbox is now Closed.
+  bool list_locked(Gate*& to_submit, Jobs& dropped);
+  void close_abandoned_locked(Jobs& dropped);
+
+  mutable std::mutex mutex_;
+  RefCounted& owner_;
+  Ref<Gate> gate_;
+  const Bounds bounds_;
+  Jobs jobs_;
+  State state_ = State::Idle;
+  std::uint32_t holds_ = 0;
+  std::uint32_t control_in_a_row_ = 0;
+  std::unique_ptr<const Error> closed_with_;
+
+  // The ready list's, under the lock of the gate `listed_in_`. Another gate may ask whether the
+  // mailbox stands in its own list, hence the atomic.
+  std::atomic<Gate*> listed_in_{nullptr};
+  Mailbox* previous_ready_ = nullptr;
+  Mailbox* next_ready_ = nullptr;
+};
+
+}  // namespace spotmesh::runtime

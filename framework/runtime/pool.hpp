@@ -1,0 +1,25 @@
+// The pool from which jobs, turns and coroutine frames come: they are made and freed per message.
+#pragma once
+
+#include <cstddef>
+
+namespace spotmesh::runtime {
+
+// Blocks up to pool_block_bytes are kept in lists of the calling thread, one per size class and
+// each bounded; larger ones and overflow go to the global heap. A block may be freed on another
+// thread than the one that got it: it then joins that thread's list. Under AddressSanitizer and
+// ThreadSanitizer every block goes to the heap, so that they see a use after free.
+inline constexpr std::size_t pool_block_bytes = 1024;
+
+void* pool_allocate(std::size_t size);
+void pool_free(void* block, std::size_t size) noexcept;
+
+// Gives a class hierarchy pooled operator new and delete. The root needs a virtual destructor, so
+// that delete sees the size of the whole object.
+class Pooled {
+ public:
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
+};
+
+}  // namespace spotmesh::runtime
