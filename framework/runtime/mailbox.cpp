@@ -59,6 +59,49 @@ void Mailbox::release_hold() {
   if (to_submit != nullptr) to_submit->submit();
 }
 
+void Mailbox::claim(ClaimWaiter& waiter) {
+  ClaimWaiter* granted = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    waiter.next_claim_ = nullptr;
+    ClaimWaiter** end = &first_claim_;
+    while (*end != nullptr) end = &(*end)->next_claim_;
+    *end = &waiter;
+    granted = grant_claim_locked();
+  }
+  if (granted != nullptr) granted->on_claimed();
+}
+
+bool Mailbox::withdraw_claim(ClaimWaiter& waiter) {
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    ClaimWaiter** link = &first_claim_;
+    while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
+    if (*link == nullptr) return false;
+    *link = waiter.next_claim_;
+    to_submit = make_ready_locked(dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
+  return true;
+}
+
+void Mailbox::release_claim() {
+  ClaimWaiter* granted = nullptr;
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    assert(is_claimed_ && "release_claim() without a claim");
+    is_claimed_ = false;
+    granted = grant_claim_locked();
+    to_submit = make_ready_locked(dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
+  if (granted != nullptr) granted->on_claimed();
+}
+
 void Mailbox::move_to(Gate& gate) {
   Gate* to_submit = nullptr;
   Jobs dropped;
@@ -66,8 +109,7 @@ void Mailbox::move_to(Gate& gate) {
   bool is_let_go = false;
   {
     std::lock_guard lock(mutex_);
-    assert(holds_ > 0 && "a mailbox moves only while held");
-    assert(state_ != State::Running && "a mailbox does not move during its turn");
+    assert(is_claimed_ && "a mailbox moves only under a claim");
     // Taken from the list by the former gate already: that gate passes it on in take_next().
     const bool was_listed = state_ == State::Ready && gate_->unlist_ready(*this);
     left = std::exchange(gate_, Ref<Gate>(&gate));
@@ -111,7 +153,8 @@ Mailbox::Backlog Mailbox::backlog() const {
   return {.application = jobs_.application.size(),
           .control = jobs_.control.size(),
           .is_running = state_ == State::Running,
-          .is_held = holds_ > 0};
+          .is_held = holds_ > 0,
+          .is_claimed = is_claimed_};
 }
 
 std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
@@ -135,18 +178,18 @@ std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
 }
 
 bool Mailbox::finish_turn() {
+  ClaimWaiter* granted = nullptr;
   {
     std::lock_guard lock(mutex_);
     assert(state_ == State::Running);
-    if (closed_with_) {
-      state_ = State::Closed;
-    } else if (can_run_locked()) {
+    state_ = closed_with_ ? State::Closed : State::Idle;
+    granted = grant_claim_locked();
+    if (state_ == State::Idle && can_run_locked()) {
       state_ = State::Ready;
       return true;
-    } else {
-      state_ = State::Idle;
     }
   }
+  if (granted != nullptr) granted->on_claimed();
   owner_.release_ref();
   return false;
 }
@@ -161,7 +204,14 @@ void Mailbox::discard() {
   owner_.release_ref();
 }
 
+ClaimWaiter* Mailbox::grant_claim_locked() {
+  if (is_claimed_ || state_ == State::Running || first_claim_ == nullptr) return nullptr;
+  is_claimed_ = true;
+  return std::exchange(first_claim_, first_claim_->next_claim_);
+}
+
 bool Mailbox::can_run_locked() const {
+  if (is_claimed_ || first_claim_ != nullptr) return false;
   return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
 }
 

@@ -19,14 +19,28 @@ class Gate;
 
 enum class Lane : std::uint8_t { Control, Application };
 
+// Waits for a claim on a mailbox. Alive until on_claimed() was called or the claim was withdrawn.
+class ClaimWaiter {
+ public:
+  virtual ~ClaimWaiter() = default;
+  // Called once, under no lock, on the thread that made the claim possible; only hands over.
+  virtual void on_claimed() = 0;
+
+ private:
+  friend class Mailbox;
+  ClaimWaiter* next_claim_ = nullptr;
+};
+
 // States (table in framework/docs/turns.md):
 //   Idle     nothing to run, or only held application work
 //   Ready    stands in its gate's ready list, or is on its way into or out of it
 //   Running  a turn of it is in progress (running, awaiting or yielded): its claim
 //   Closed   accepts nothing; what waited has been refused
-// A hold (a Join behind its barrier, a seal) keeps the application lane back without touching the
-// control lane. Holds count. Each lane is FIFO in order of acceptance; control runs first, but at
-// most limits::control_jobs_in_a_row control jobs in a row while application work could run.
+// A hold (a Join's barrier behind the turn that set it) keeps the application lane back without
+// touching the control lane. Holds count. A claim (a callback that takes the Actor, a seal) keeps
+// both lanes back and is had by one at a time; the turn in progress is a claim too. Each lane is
+// FIFO in order of acceptance; control runs first, but at most limits::control_jobs_in_a_row
+// control jobs in a row while application work could run.
 class Mailbox {
  public:
   struct Bounds {
@@ -38,6 +52,7 @@ class Mailbox {
     std::size_t control = 0;
     bool is_running = false;
     bool is_held = false;
+    bool is_claimed = false;
   };
 
   // `owner` contains the mailbox; it is kept alive while the mailbox is Ready or Running. Whoever
@@ -53,16 +68,22 @@ class Mailbox {
   Result<void> push(Lane lane, std::unique_ptr<Job> job);
 
   // Any thread. A turn in progress goes on; no later application job starts until the matching
-  // release_hold(). A control job pushed after hold() runs when no turn of this mailbox is in
-  // progress and none of its application jobs can start: that is how a seal or a Join claims it.
+  // release_hold().
   void hold();
   void release_hold();
 
-  // Only while held and not running, which the caller guarantees: from now on the mailbox's turns
-  // run on `gate`.
+  // Any thread, on a closed mailbox too. Claims are granted in order, each when no turn of this
+  // mailbox is in progress (a yielded one ends first) and no other claim is held; a claim occupies
+  // no gate. While one waits or is held, no job of either lane starts. May grant within the call.
+  void claim(ClaimWaiter& waiter);
+  // True: the claim was still waiting and will not be granted.
+  bool withdraw_claim(ClaimWaiter& waiter);
+  void release_claim();
+
+  // Only by the holder of the claim: from now on the mailbox's turns run on `gate`.
   void move_to(Gate& gate);
   // The gate it belongs to. Safe to compare from any thread; to use it otherwise, the caller must
-  // know that the mailbox does not move (it runs one of its turns, or decides about moves).
+  // know that the mailbox does not move (it runs one of its turns or holds the claim).
   Gate& gate() const;
   // Whether turns of this mailbox and turns of `gate` exclude each other. Any thread.
   bool runs_on(const Gate& gate) const { return &this->gate() == &gate; }
@@ -92,6 +113,8 @@ class Mailbox {
   };
 
   bool can_run_locked() const;
+  // The waiter whose on_claimed() the caller calls under no lock, or null.
+  ClaimWaiter* grant_claim_locked();
   std::unique_ptr<Job> pop_job_locked();
   // Idle to Ready when there is something to run. The gate that the caller submits once it has let
   // go of the lock, or null. `dropped` takes the jobs when the gate has been abandoned.
@@ -108,6 +131,8 @@ class Mailbox {
   State state_ = State::Idle;
   std::uint32_t holds_ = 0;
   std::uint32_t control_in_a_row_ = 0;
+  bool is_claimed_ = false;
+  ClaimWaiter* first_claim_ = nullptr;
   std::unique_ptr<const Error> closed_with_;
 
   // The ready list's, under the lock of the gate `listed_in_`. Another gate may ask whether the

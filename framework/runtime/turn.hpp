@@ -92,12 +92,13 @@ class Turn : public Pooled {
 // Gate::resume(turn) is called once, from any thread and as early as it likes: the gate resumes the
 // coroutine only when it has come back from this suspension.
 class TurnSuspension : public detail::TurnAwaiter {
- protected:
+ public:
   enum class Kind {
     Wait,  // the gate stays with this turn
     Yield  // the gate is given back; the mailbox's claim stays
   };
 
+ protected:
   // The current turn, which now suspends at `point`; std::logic_error outside a turn.
   static Turn& suspend_turn(std::coroutine_handle<> point, Kind kind);
   // The turn goes on at once after all; nobody has been told to resume it.

@@ -31,6 +31,7 @@ SEAMS = {
 PUBLIC_HEADERS = {
     "base": ["boxed", "bytes", "codec/decoder", "codec/encoder", "codec/traits", "codec/verifier",
              "error", "ids", "limits", "message", "packet", "packet_view", "time", "version"],
+    "runtime": ["task", "timer"],
     "host": ["settings"],
 }
 
