@@ -1,0 +1,97 @@
+// One thread of a WorkerPool. Inside this module only: it shows Asio.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/run_queue.hpp"
+#include "net/timer_home.hpp"
+#include "net/worker_pool.hpp"
+
+namespace spotmesh::net {
+
+// Work that is put off to the end of the batch a worker is in, so that what many turns say to one
+// client leaves in one write.
+class BatchEnd {
+ public:
+  virtual ~BatchEnd() = default;
+  virtual void on_batch_end() = 0;
+};
+
+// An event loop, a run queue and a timer wheel. Runs batches of runnables and polls its sockets in
+// between; sleeps in epoll when there is neither.
+class Worker {
+ public:
+  static constexpr std::size_t read_buffer_bytes = 64 * 1024;
+
+  Worker(WorkerPool& pool, unsigned index);
+  ~Worker();
+
+  void start();
+  void join();
+
+  // The worker whose thread this is; null on any other thread.
+  static Worker* current();
+
+  WorkerPool& pool() const { return pool_; }
+  unsigned index() const { return index_; }
+  boost::asio::io_context& io() { return io_; }
+  RunQueue& queue() { return queue_; }
+  TimerHome& timers() { return timers_; }
+
+  // Runs `function` on this worker's thread, never inside the call. Safe from any thread.
+  template <typename Function>
+  void post(Function&& function) {
+    boost::asio::post(io_, std::forward<Function>(function));
+  }
+
+  // The rest only on this worker's own thread.
+  void at_batch_end(std::shared_ptr<BatchEnd> work) { batch_end_.push_back(std::move(work)); }
+  // Shared by everything that reads on this worker; valid until the next read.
+  std::span<std::byte> read_buffer() { return *read_buffer_; }
+
+  // A worker that sleeps is still counted as asleep when a socket wakes it; the first thing it does
+  // for others says otherwise. True when it was asleep.
+  bool mark_awake();
+  // Claims and ends the sleep of this worker. False when it is awake or somebody else woke it.
+  bool wake_if_sleeping();
+  bool is_sleeping() const { return is_sleeping_.load(); }
+  // Grows with each round of the loop: a busy worker whose count stands still is stuck in a turn.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+
+ private:
+  void loop();
+  bool run_batch();
+  bool finish_batch();
+  bool poll_sockets();
+  void sleep();
+  void wait_for_timer();
+
+  WorkerPool& pool_;
+  const unsigned index_;
+  boost::asio::io_context io_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
+  RunQueue queue_;
+  TimerHome timers_;
+  boost::asio::posix::stream_descriptor timer_descriptor_;
+  std::unique_ptr<std::array<std::byte, read_buffer_bytes>> read_buffer_;
+  std::vector<std::shared_ptr<BatchEnd>> batch_end_;
+  std::vector<std::shared_ptr<BatchEnd>> batch_ending_;
+  bool was_woken_ = false;  // by somebody who has work for it
+  std::atomic<bool> is_sleeping_{false};
+  std::atomic<std::uint64_t> rounds_{0};
+  std::thread thread_;
+};
+
+}  // namespace spotmesh::net
