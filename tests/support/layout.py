@@ -32,6 +32,12 @@ PUBLIC_HEADERS = {
     "base": ["boxed", "bytes", "codec/decoder", "codec/encoder", "codec/traits", "codec/verifier",
              "error", "ids", "limits", "message", "packet", "packet_view", "time", "version"],
     "runtime": ["task", "timer"],
+    "wire": ["actor_ref_json"],
+    "objects": ["actor", "actor_handlers", "actors", "application", "calls", "closing", "context",
+                "create_calls", "decision", "factories", "handlers", "invoke", "join", "logger",
+                "message_context", "object_server", "registration", "relocation", "results",
+                "session", "session_handlers", "signatures", "spot", "spotmesh", "spots",
+                "timer_control", "worker_call"],
     "host": ["settings"],
 }
 

@@ -1,0 +1,37 @@
+// Everything that a server is written with.
+#pragma once
+
+#include <spotmesh/actor.hpp>
+#include <spotmesh/actor_handlers.hpp>
+#include <spotmesh/actor_ref_json.hpp>
+#include <spotmesh/actors.hpp>
+#include <spotmesh/application.hpp>
+#include <spotmesh/bytes.hpp>
+#include <spotmesh/calls.hpp>
+#include <spotmesh/closing.hpp>
+#include <spotmesh/context.hpp>
+#include <spotmesh/create_calls.hpp>
+#include <spotmesh/decision.hpp>
+#include <spotmesh/error.hpp>
+#include <spotmesh/factories.hpp>
+#include <spotmesh/handlers.hpp>
+#include <spotmesh/ids.hpp>
+#include <spotmesh/join.hpp>
+#include <spotmesh/limits.hpp>
+#include <spotmesh/logger.hpp>
+#include <spotmesh/message.hpp>
+#include <spotmesh/message_context.hpp>
+#include <spotmesh/object_server.hpp>
+#include <spotmesh/packet.hpp>
+#include <spotmesh/relocation.hpp>
+#include <spotmesh/results.hpp>
+#include <spotmesh/session.hpp>
+#include <spotmesh/session_handlers.hpp>
+#include <spotmesh/spot.hpp>
+#include <spotmesh/spots.hpp>
+#include <spotmesh/task.hpp>
+#include <spotmesh/time.hpp>
+#include <spotmesh/timer.hpp>
+#include <spotmesh/timer_control.hpp>
+#include <spotmesh/version.hpp>
+#include <spotmesh/worker_call.hpp>
