@@ -107,8 +107,8 @@ using HintCallback = std::function<void(std::string_view key)>;
 // Every operation is asynchronous; its callback runs exactly once, on any thread, never inside the
 // call, and must only hand over. Operations of one process that are under way together may be
 // executed in any order, except for the promise of CommitResult::Unknown. A malformed operation
-// (bounds above, a key twice) is InvalidOperation, for a commit Unavailable with a message. A
-// failed read or scan is Unavailable.
+// (see the faults below) is InvalidOperation, for a commit Unavailable with a message. A failed
+// read or scan is Unavailable.
 class LocationStore {
  public:
   virtual ~LocationStore() = default;
@@ -124,5 +124,12 @@ class LocationStore {
   // "sqlite:cluster.db", for logs; never a secret.
   virtual std::string describe() const = 0;
 };
+
+// What is malformed in an operation, for people; empty: nothing. Every provider refuses by these:
+// no keys or too many of them, an empty or too long key, a key twice, a value that is too long, a
+// page of 0 entries or of more than max_scan_page.
+std::string fault_of_read(const std::vector<std::string>& keys);
+std::string fault_of_commit(const Commit& commit);
+std::string fault_of_scan(std::string_view prefix, std::string_view cursor, std::size_t limit);
 
 }  // namespace spotmesh::location

@@ -57,7 +57,7 @@ WORLD_FREE = ["base", "runtime", "wire", "location", "mesh", "objects", "stream"
 THIRD_PARTY = {
     "boost/": ["framework/net/", "framework/host/admin", "framework/store/redis/event_loop",
                "tests/unit/net/"],
-    "sqlite3.h": ["framework/store/sqlite/"],
+    "sqlite3.h": ["framework/store/sqlite/", "tests/unit/store_sqlite/"],
     "hiredis/": ["framework/store/redis/"],
     "imgui": ["tools/visualizer/"],
     "GLFW/": ["tools/visualizer/"],
@@ -77,7 +77,7 @@ THIRD_PARTY = {
 # Headers of the C library and the system; every other header with a dot or a folder is third-party.
 SYSTEM_HEADERS = [
     "arpa/", "fcntl.h", "linux/", "netdb.h", "netinet/", "poll.h", "pthread.h", "signal.h",
-    "stdio.h", "sys/", "time.h", "unistd.h",
+    "spawn.h", "stdio.h", "sys/", "time.h", "unistd.h",
 ]
 # The only third-party headers that public headers may include.
 PUBLIC_THIRD_PARTY = ["flatbuffers/"]
