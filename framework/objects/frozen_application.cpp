@@ -28,6 +28,14 @@ void require_factory(const registration::SpotType& type, std::string_view name) 
                   name, place_of(type.where)));
 }
 
+void require_factory(const registration::ActorType& type) {
+  if (type.factory) return;
+  throw ConfigurationError(
+      fmt::format("the Actor class of '{}' at {} has no constructor (ActorContext&); inherit it "
+                  "(using Actor::Actor) or give create_with",
+                  type.stable_type, place_of(type.where)));
+}
+
 SpotType freeze(const registration::SpotType& model, std::string name) {
   require_factory(model, name);
   return {std::move(name), &model, HandlerTable(model.handlers)};
@@ -128,6 +136,7 @@ void FrozenApplication::add_mesh(const registration::MeshModel& model) {
           "disable_relocation, recreate_on_relocation or preserve_state_with<Adapter> on its "
           "factory",
           type.where);
+      require_factory(type);
       mesh->actors.emplace(type.stable_type, ActorType{*StableType::parse(type.stable_type), &type,
                                                        HandlerTable(type.handlers)});
     }

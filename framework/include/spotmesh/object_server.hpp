@@ -50,12 +50,10 @@ class ObjectServer {
                                  .actor_class = registration::class_tag<A>(),
                                  .where = where};
     ActorFactory<A> factory(type);
-    configure(factory);
-    if (!type.factory) {
-      static_assert(std::constructible_from<A, ActorContext&>,
-                    "an Actor class has a constructor A(ActorContext&): `using Actor::Actor;`");
+    if constexpr (std::constructible_from<A, ActorContext&>) {
       factory.create_with([](ActorContext& context) { return std::make_unique<A>(context); });
     }
+    configure(factory);
     if constexpr (requires(ActorHandlers<A>& on) { A::handlers(on); }) {
       ActorHandlers<A> on(type.handlers);
       A::handlers(on);

@@ -53,6 +53,7 @@ spotmesh::Result<void> Board::place(int cell) {
   cells_[static_cast<std::size_t>(cell)] = turn_;
   turn_ = other(turn_);
   last_cell_ = cell;
+  ++move_count_;
   return {};
 }
 

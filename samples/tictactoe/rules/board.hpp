@@ -34,11 +34,13 @@ class Board {
   std::vector<int> winning_cells() const;
   // The latest move, -1 before the first.
   int last_cell() const { return last_cell_; }
+  int move_count() const { return move_count_; }
 
  private:
   std::array<Mark, cell_count> cells_{};
   Mark turn_ = Mark::X;
   int last_cell_ = -1;
+  int move_count_ = 0;
 };
 
 }  // namespace tictactoe

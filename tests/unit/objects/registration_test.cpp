@@ -48,6 +48,9 @@ struct Room : UserSpot<Pawn> {
 struct SizedRoom : UserSpot<Pawn> {
   SizedRoom(SpotContext& context, int) : UserSpot(context) {}
 };
+struct SizedPawn : Pawn {
+  SizedPawn(ActorContext& context, int) : Pawn(context) {}
+};
 struct Visitor : Session {
   using Session::Session;
 };
@@ -160,6 +163,20 @@ TEST_CASE("a class without the usual constructor needs a factory function") {
   });
   const objects::FrozenApplication frozen(given);
   CHECK(frozen.find_mesh("play")->find_spot("room") != nullptr);
+}
+
+TEST_CASE("an Actor class without the usual constructor needs a factory function too") {
+  Application missing;
+  server_of(missing).actor<SizedPawn>("pawn", stays);
+  CHECK(has(refusal([&] { objects::FrozenApplication frozen(missing); }), "create_with"));
+
+  Application given;
+  server_of(given).actor<SizedPawn>("pawn", [](auto& f) {
+    f.disable_relocation().create_with(
+        [](ActorContext& context) { return std::make_unique<SizedPawn>(context, 3); });
+  });
+  const objects::FrozenApplication frozen(given);
+  CHECK(frozen.find_mesh("play")->find_actor("pawn") != nullptr);
 }
 
 TEST_CASE("meshes, gateways and numbers that cannot be meant are refused") {
