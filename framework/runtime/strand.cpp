@@ -31,7 +31,7 @@ bool Strand::is_idle() const {
 
 Runnable::After Strand::run() {
   for (std::size_t done = 0; done < batch_jobs; ++done) {
-    if (next_ == batch_.size()) {
+    if (next_ == batch_.size() || is_closed_.load(std::memory_order_relaxed)) {
       batch_.clear();
       next_ = 0;
       std::lock_guard lock(mutex_);

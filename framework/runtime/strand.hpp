@@ -1,6 +1,7 @@
 // Strand: the control plane's executor: jobs one at a time, in order, off every gate.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -39,7 +40,7 @@ class Strand final : public Runnable {
   mutable std::mutex mutex_;
   std::vector<Job> jobs_;
   bool is_submitted_ = false;
-  bool is_closed_ = false;
+  std::atomic<bool> is_closed_{false};  // written under the lock
 
   // Touched by run() alone: what it has taken from jobs_ and not finished yet.
   std::vector<Job> batch_;

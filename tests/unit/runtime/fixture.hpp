@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "runtime/completion.hpp"
 #include "runtime/gate.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/timer_wheel.hpp"
 
 namespace spotmesh::runtime::testing {
 
@@ -52,6 +54,29 @@ class ManualScheduler final : public Scheduler {
 
  private:
   std::deque<Runnable*> queue_;
+};
+
+// The real wheel under a clock that the test sets.
+class ManualTimers final : public Timers {
+ public:
+  explicit ManualTimers(ManualClock& clock) : clock_(clock), wheel_(clock.now()) {}
+  void arm(TimerEntry& entry, Instant deadline) override { wheel_.arm(entry, deadline); }
+  bool cancel(TimerEntry& entry) override { return wheel_.cancel(entry); }
+  // Goes to the next moment at which something is due; false when nothing is armed before `end`.
+  bool jump(Instant end) {
+    const auto next = wheel_.next_deadline();
+    if (!next || *next > end) return false;
+    if (*next > clock_.now()) clock_.advance(*next - clock_.now());
+    fire();
+    return true;
+  }
+  void fire() {
+    wheel_.advance(clock_.now(), [this](TimerEntry& entry) { entry.on_timer(clock_.now()); });
+  }
+
+ private:
+  ManualClock& clock_;
+  TimerWheel wheel_;
 };
 
 // What an Actor or Spot is to the runtime: the owner of a mailbox.
