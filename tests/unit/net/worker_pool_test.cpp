@@ -207,6 +207,7 @@ TEST_CASE("an endless runnable shares its worker with others, timers and sockets
   CHECK(entry.fired.wait());
   pool.cancel(entry);
   is_over = true;
+  pool.stop();  // while what is still queued is alive
 }
 
 TEST_CASE("a worker with nothing to do sleeps") {
