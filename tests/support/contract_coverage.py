@@ -79,16 +79,31 @@ def check(root):
     return complaints, stated, [rule for rule in known if rule not in stated], carried
 
 
+def by_area(rules):
+    """JOIN-01, JOIN-02 and JOIN-05 as "JOIN 01-02 05"."""
+    areas = {}
+    for rule in rules:
+        area, number = rule.split("-")
+        spans = areas.setdefault(area, [])
+        if spans and int(number) == int(spans[-1][1]) + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return "; ".join(
+        " ".join([area] + [first if first == last else f"{first}-{last}" for first, last in spans])
+        for area, spans in areas.items())
+
+
 def main():
     default = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     complaints, stated, missing, carried = check(sys.argv[1] if len(sys.argv) > 1 else default)
     for complaint in complaints:
         print(complaint)
     print(f"{len(stated)} rules are stated, {len(carried)} are carried by tests")
-    print(f"not stated yet: {' '.join(missing) if missing else 'none'}")
+    print(f"not stated yet: {by_area(missing) or 'none'}")
     unstated = [rule for rule in missing if rule in carried]
     if unstated:
-        print(f"carried by a test and not stated yet: {' '.join(unstated)}")
+        print(f"carried by a test and not stated yet: {by_area(unstated)}")
     return 1 if complaints else 0
 
 

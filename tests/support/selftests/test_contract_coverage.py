@@ -39,6 +39,8 @@ class ContractCoverage(PlantedTree):
 
     def test_what_is_not_stated_is_listed(self):
         self.assertEqual(contract_coverage.check(self.root)[2], ["JOIN-02", "ID-01"])
+        self.assertEqual(contract_coverage.by_area(["JOIN-01", "JOIN-02", "JOIN-05", "ID-01"]),
+                         "JOIN 01-02 05; ID 01")
 
 
 if __name__ == "__main__":

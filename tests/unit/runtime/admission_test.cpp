@@ -35,7 +35,7 @@ struct AdmissionFixture : GateFixture {
   Ref<Cell> cell;
 };
 
-TEST_CASE("no turn starts past the admission deadline until a renewal", "[STORE-04]") {
+TEST_CASE("no turn starts past the admission deadline until a renewal", "[STORE-05]") {
   AdmissionFixture fixture;
   fixture.push(*fixture.cell, fixture.saying("before the lease"));
   fixture.scheduler.run_all();
