@@ -51,10 +51,10 @@ bool Verifier::vector(const flatbuffers::Table& table, std::uint16_t field,
 }
 
 bool Verifier::string(const std::uint8_t* address) {
-  const auto& string = *reinterpret_cast<const flatbuffers::String*>(address);
-  return verifier_.VerifyString(&string) &&
-         charge(string.size() + sizeof(flatbuffers::uoffset_t) + 1) &&
-         is_valid_utf8({string.c_str(), string.size()});
+  const auto* string = reinterpret_cast<const flatbuffers::String*>(address);
+  return verifier_.VerifyString(string) &&
+         charge(string->size() + sizeof(flatbuffers::uoffset_t) + 1) &&
+         is_valid_utf8({string->c_str(), string->size()});
 }
 
 bool Verifier::string(const flatbuffers::Table& table, std::uint16_t field, Presence presence) {

@@ -12,7 +12,7 @@
 
 #include "packetc/source_text.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 enum class ValueKind { none, word, number, table };
@@ -108,4 +108,4 @@ bool is_packet(const flatbuffers::StructDef& object) {
   return !object.fixed && object.attributes.Lookup("not_a_packet") == nullptr;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -6,7 +6,7 @@
 
 #include "packetc/diagnostic.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // Makes the attributes usable without an `attribute "…";` line in every schema.
 void declare_attributes(flatbuffers::Parser& parser);
@@ -17,4 +17,4 @@ Checked<void> check_attributes(const flatbuffers::Parser& parser,
 
 bool is_packet(const flatbuffers::StructDef& object);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -14,7 +14,7 @@
 #include "packetc/cpp_names.hpp"
 #include "packetc/schema.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 constexpr int exit_failure = 1;
@@ -168,4 +168,4 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   return exit_failure;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

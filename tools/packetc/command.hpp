@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // Runs the command and returns the exit code: 0, 1 for a failure that `err` explains, 2 for wrong
 // usage.
 int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

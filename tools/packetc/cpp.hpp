@@ -5,7 +5,7 @@
 
 #include "packetc/schema.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // name.packets.hpp: value structs, enums, PacketTraits, packets(). `has_packets_function` says
 // whether this schema is the one of its namespace that defines packets().
@@ -17,4 +17,4 @@ std::string cpp_source(const Schema& schema, bool has_packets_function);
 // name.views.hpp: zero-copy views.
 std::string cpp_views(const Schema& schema);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -2,7 +2,7 @@
 #include "packetc/cpp_parts.hpp"
 #include "packetc/cpp_types.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::EnumDef;
@@ -76,4 +76,4 @@ void write_enum_functions(Writer& out, const EnumDef& definition) {
   }
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

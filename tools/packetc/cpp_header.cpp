@@ -3,7 +3,7 @@
 #include "packetc/cpp_types.hpp"
 #include "packetc/writer.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::EnumDef;
@@ -186,4 +186,4 @@ std::string cpp_header(const Schema& schema, bool has_packets_function) {
   return out.text();
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

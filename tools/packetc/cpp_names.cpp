@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 constexpr auto reserved =
@@ -67,4 +67,4 @@ std::string cpp_word(const flatbuffers::Definition& definition) {
   return result + definition.name;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // The name itself, with an underscore behind it if C++ keeps that word for itself.
 std::string cpp_identifier(std::string_view name);
@@ -20,4 +20,4 @@ std::string cpp_qualified(const flatbuffers::Definition& definition);
 // "tictactoe::lobby::Mark" as one word for names of generated constants: "tictactoe_lobby_Mark".
 std::string cpp_word(const flatbuffers::Definition& definition);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -8,7 +8,7 @@
 
 #include "packetc/source_text.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::Definition;
@@ -157,4 +157,4 @@ Checked<void> check_order(const Schema& schema) {
   return {};
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

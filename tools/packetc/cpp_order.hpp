@@ -6,7 +6,7 @@
 
 #include "packetc/schema.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // Tables may hold each other in circles; C++ structs may not. An optional member that closes a
 // circle lives on the heap (spotmesh::Boxed); every other member is held by value, and then its
@@ -30,4 +30,4 @@ class CppOrder {
 // Refuses a circle of required members: no value of such a table could end.
 Checked<void> check_order(const Schema& schema);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

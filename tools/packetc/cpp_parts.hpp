@@ -6,7 +6,7 @@
 #include "packetc/cpp_types.hpp"
 #include "packetc/writer.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // to_string and parse, of unions those of their type.
 void write_enum_functions(Writer& out, const flatbuffers::EnumDef& definition);
@@ -17,4 +17,4 @@ void write_table_codec(Writer& out, const flatbuffers::StructDef& table, const C
 
 void write_union_codec(Writer& out, const flatbuffers::EnumDef& definition, const CppTypes& types);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

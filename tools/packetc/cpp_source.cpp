@@ -4,7 +4,7 @@
 #include "packetc/cpp_types.hpp"
 #include "packetc/writer.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 void write_binary_schema(Writer& out, const Schema& schema) {
@@ -105,4 +105,4 @@ std::string cpp_source(const Schema& schema, bool has_packets_function) {
   return out.text();
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -2,7 +2,7 @@
 #include "packetc/cpp_parts.hpp"
 #include "packetc/cpp_types.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::StructDef;
@@ -52,4 +52,4 @@ void write_struct_codec(Writer& out, const StructDef& object) {
   out.line("}\n");
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

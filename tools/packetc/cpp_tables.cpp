@@ -2,7 +2,7 @@
 #include "packetc/cpp_parts.hpp"
 #include "packetc/cpp_types.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::StructDef;
@@ -190,4 +190,4 @@ void write_table_codec(Writer& out, const StructDef& table, const CppTypes& type
   write_decode(out, table, types);
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -9,7 +9,7 @@
 
 #include "packetc/cpp_names.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::FieldDef;
@@ -216,4 +216,4 @@ std::string CppTypes::alternative_type(const flatbuffers::EnumDef& definition,
   return fmt::format("::spotmesh::Boxed<{}>", plain);
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -11,7 +11,7 @@
 #include "packetc/cpp_order.hpp"
 #include "packetc/schema.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 enum class FieldKind : std::uint8_t {
   scalar,           // bool, numbers, enums
@@ -84,4 +84,4 @@ std::string scalar_literal(const flatbuffers::Type& type, const std::string& con
 
 bool is_octet(const flatbuffers::Type& element);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -2,7 +2,7 @@
 #include "packetc/cpp_parts.hpp"
 #include "packetc/cpp_types.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::EnumDef;
@@ -111,4 +111,4 @@ void write_union_codec(Writer& out, const EnumDef& definition, const CppTypes& t
   write_decode(out, definition);
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

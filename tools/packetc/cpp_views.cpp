@@ -3,7 +3,7 @@
 #include "packetc/cpp_types.hpp"
 #include "packetc/writer.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 using flatbuffers::StructDef;
@@ -219,4 +219,4 @@ std::string cpp_views(const Schema& schema) {
   return out.text();
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // Line and column count from 1; 0 stands for unknown and is left out of the text.
 struct Diagnostic {
@@ -25,4 +25,4 @@ inline std::unexpected<Diagnostic> refuse(Diagnostic diagnostic) {
   return std::unexpected<Diagnostic>(std::move(diagnostic));
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

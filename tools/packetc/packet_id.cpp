@@ -5,7 +5,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 std::uint32_t packet_id(std::string_view full_name) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -20,4 +20,4 @@ std::uint32_t packet_id(std::string_view full_name) {
   return id;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

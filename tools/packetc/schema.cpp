@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -14,7 +15,7 @@
 #include "packetc/packet_id.hpp"
 #include "packetc/schema_checks.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 flatbuffers::IDLOptions parser_options(const std::string& file) {
@@ -24,6 +25,10 @@ flatbuffers::IDLOptions parser_options(const std::string& file) {
   options.lang_to_generate = flatbuffers::IDLOptions::kCpp;
   options.no_warnings = true;
   options.binary_schema_comments = true;
+  // The attribute bit_flags is one of the builtins.
+  options.binary_schema_builtins = true;
+  // Written out even when they are 0, so that repair_unsigned_defaults finds them.
+  options.force_defaults = true;
   // Paths inside the binary schema are relative to it, so that it is the same on every machine.
   options.project_root = flatbuffers::StripFileName(file);
   if (options.project_root.empty()) options.project_root = ".";
@@ -41,6 +46,10 @@ Diagnostic from_parser_error(const std::string& file, const std::string& error) 
   const auto message = diagnostic.message;
   if (std::regex_match(message, original, origin)) {
     diagnostic = {original[2], std::stoi(original[3]), 1, original[1]};
+  }
+  if (diagnostic.message.starts_with("Default values for strings and vectors")) {
+    diagnostic.message =
+        "strings and vectors cannot have a default; leave it out, the default is empty";
   }
   std::error_code ignored;
   if (std::filesystem::equivalent(diagnostic.file, file, ignored)) diagnostic.file = file;
@@ -118,6 +127,26 @@ Checked<void> collect_includes(Schema& schema) {
   return {};
 }
 
+// FlatBuffers stores the default of an unsigned field as a signed number and cuts what does not
+// fit; the bits of the right one take its place.
+void repair_unsigned_defaults(const flatbuffers::Parser& parser, std::uint8_t* binary) {
+  auto* schema = flatbuffers::GetMutableRoot<reflection::Schema>(binary);
+  for (const auto* object : parser.structs_.vec) {
+    const auto* found = schema->objects()->LookupByKey(full_name(*object).c_str());
+    for (const auto* definition : object->fields.vec) {
+      const auto& value = definition->value;
+      if (value.type.base_type != flatbuffers::BASE_TYPE_ULONG) continue;
+      std::uint64_t number = 0;
+      flatbuffers::StringToNumber(value.constant.c_str(), &number);
+      if (number <= std::numeric_limits<std::int64_t>::max()) continue;
+      const auto* field = found->fields()->LookupByKey(definition->name.c_str());
+      auto* table = reinterpret_cast<flatbuffers::Table*>(const_cast<reflection::Field*>(field));
+      table->SetField<std::int64_t>(reflection::Field::VT_DEFAULT_INTEGER,
+                                    static_cast<std::int64_t>(number), 0);
+    }
+  }
+}
+
 }  // namespace
 
 std::string full_name(const flatbuffers::Definition& definition) {
@@ -135,10 +164,11 @@ Checked<Schema> load_schema(const std::string& file,
   if (auto checked = check_schema(schema); !checked) return refuse(checked.error());
   if (auto checked = check_packet_ids(schema); !checked) return refuse(checked.error());
   schema.parser->Serialize();
-  const auto& builder = schema.parser->builder_;
+  auto& builder = schema.parser->builder_;
+  repair_unsigned_defaults(*schema.parser, builder.GetBufferPointer());
   schema.binary.assign(reinterpret_cast<const char*>(builder.GetBufferPointer()),
                        builder.GetSize());
   return schema;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

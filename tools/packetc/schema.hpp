@@ -10,7 +10,7 @@
 
 #include "packetc/diagnostic.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // A table that is a message.
 struct SchemaPacket {
@@ -50,4 +50,4 @@ Checked<Schema> load_schema(const std::string& file,
 // "tictactoe.Mark"
 std::string full_name(const flatbuffers::Definition& definition);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -10,7 +10,7 @@
 #include "packetc/cpp_order.hpp"
 #include "packetc/source_text.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 Checked<void> check_generated_type_names(const Schema& schema) {
@@ -82,4 +82,4 @@ Checked<void> check_packet_ids(const Schema& schema) {
   return {};
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -3,11 +3,11 @@
 
 #include "packetc/schema.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 Checked<void> check_schema(const Schema& schema);
 
 // Ids of all packets are distinct and none is 0.
 Checked<void> check_packet_ids(const Schema& schema);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace packetc {
+namespace spotmesh::packetc {
 namespace {
 
 struct Token {
@@ -104,4 +104,4 @@ Diagnostic at_declaration(const std::string& file, std::string_view declaration,
   return diagnostic;
 }
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -7,7 +7,7 @@
 
 #include "packetc/diagnostic.hpp"
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 // A diagnostic at the place where `declaration` (the bare name of a table, struct, enum or union)
 // is declared in the file, or where its field `field` is if that is not empty. Without a position
@@ -15,4 +15,4 @@ namespace packetc {
 Diagnostic at_declaration(const std::string& file, std::string_view declaration,
                           std::string_view field, std::string message);
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace packetc {
+namespace spotmesh::packetc {
 
 class Writer {
  public:
@@ -37,4 +37,4 @@ class Writer {
   std::string namespace_;
 };
 
-}  // namespace packetc
+}  // namespace spotmesh::packetc

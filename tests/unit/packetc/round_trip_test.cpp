@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "unit/packetc/zoo/values.hpp"
 #include "zoo.packets.hpp"
 #include "zoo.views.hpp"
 
@@ -29,87 +30,6 @@ T round_trip(const T& packet) {
   return *decoded;
 }
 
-zoo::Cage some_cage() {
-  zoo::Cage cage;
-  cage.id = 0xfedcba9876543210U;
-  cage.corners = {{{1, -2}, {3, -4}, {5, -6}, {7, -32768}}};
-  cage.lock = {std::byte{1}, std::byte{0}, std::byte{255}};
-  cage.moods = {zoo::common::Mood::Angry, zoo::common::Mood::Glad};
-  cage.open = true;
-  cage.ratio = -0.25F;
-  cage.offsets = {-1, 9007199254740993};
-  return cage;
-}
-
-zoo::Tree some_tree() {
-  zoo::Tree tree{.name = "root"};
-  tree.left.emplace(zoo::Tree{.name = "left"});
-  tree.left->right.emplace(zoo::Tree{.name = "left right"});
-  tree.children = {zoo::Tree{.name = "first"}, zoo::Tree{}};
-  zoo::Lion lion{.roar = 7};
-  lion.den.emplace(zoo::Tree{.name = "den"});
-  tree.children[1].animal = Boxed<zoo::Lion>(lion);
-  tree.animal = zoo::Fish{.name = "Wanda", .tank = some_cage()};
-  return tree;
-}
-
-zoo::Everything some_everything() {
-  zoo::Everything all;
-  all.flag = false;
-  all.small = 127;
-  all.octet = 0;
-  all.word = 1;
-  all.uword = 2;
-  all.number = -3;
-  all.unumber = 4;
-  all.big = 5;
-  all.ubig = 6;
-  all.real = 7.25F;
-  all.precise = -8.5;
-  all.mood = zoo::common::Mood::Calm;
-  all.powers = zoo::common::Power::Swim;
-  all.size = zoo::Size::Small;
-  all.maybe_flag = false;
-  all.maybe_number = 0;
-  all.maybe_big = 0;
-  all.maybe_mood = zoo::common::Mood::Calm;
-  all.maybe_real = 0.0;
-  all.text = "zwölf Boxkämpfer";
-  all.blob = spotmesh::to_bytes("\x01\xff bytes");
-  all.place = zoo::common::Point{.x = 1, .y = -1};
-  all.cage = some_cage();
-  all.label = zoo::common::Label{.text = "label"};
-  all.tree = some_tree();
-  all.animal = zoo::common::Point{.x = 3, .y = 4};
-  all.flags = {true, false, true};
-  all.numbers = {1, -2, 3};
-  all.smalls = {-128, 127};
-  all.bigs = {1, -9007199254740993};
-  all.ubigs = {18446744073709551615U};
-  all.reals = {0.5F};
-  all.precises = {0.1, -0.0};
-  all.moods = {zoo::common::Mood::Angry, zoo::common::Mood::Glad};
-  all.power_sets = {zoo::common::Power{}, zoo::common::Power::Fly | zoo::common::Power::Dig};
-  all.texts = {"", "one", "two"};
-  all.places = {{.x = 1, .y = 2}, {.x = 3, .y = 4}};
-  all.cages = {some_cage(), {}};
-  all.labels = {{.text = "a"}, {.text = "", .mood = zoo::common::Mood::Angry}};
-  all.animals = {zoo::Fish{.name = "f"}, zoo::Animal(std::in_place_index<4>, "a note"),
-                 zoo::Animal(std::in_place_index<5>, "another"), zoo::common::Point{.x = 9},
-                 Boxed<zoo::Lion>(zoo::Lion{.roar = 1})};
-  return all;
-}
-
-zoo::Required some_required() {
-  return {.text = "",
-          .blob = {},
-          .numbers = {},
-          .place = {.x = 1, .y = 2},
-          .label = {.text = "l"},
-          .animal = zoo::common::Point{},
-          .labels = {}};
-}
-
 }  // namespace
 
 TEST_CASE("a packet of nothing but defaults has the schema's defaults", "[packetc]") {
@@ -124,7 +44,7 @@ TEST_CASE("a packet of nothing but defaults has the schema's defaults", "[packet
 }
 
 TEST_CASE("every kind of field survives the way to bytes and back", "[packetc]") {
-  const auto packet = some_everything();
+  const auto packet = zoo::some_everything();
   CHECK(round_trip(packet) == packet);
 }
 
@@ -139,7 +59,7 @@ TEST_CASE("an optional scalar tells its default from being absent", "[packetc]")
 }
 
 TEST_CASE("a table that holds itself is boxed, and copies are deep", "[packetc]") {
-  const auto tree = some_tree();
+  const auto tree = zoo::some_tree();
   CHECK(round_trip(tree) == tree);
   auto copy = tree;
   copy.left->right->name = "changed";
@@ -159,12 +79,12 @@ TEST_CASE("a boxed value may be replaced by a part of itself", "[packetc]") {
 }
 
 TEST_CASE("required fields are written even when they are empty", "[packetc]") {
-  const auto packet = some_required();
+  const auto packet = zoo::some_required();
   CHECK(round_trip(packet) == packet);
 }
 
 TEST_CASE("a required union without a value cannot be encoded", "[packetc]") {
-  auto packet = some_required();
+  auto packet = zoo::some_required();
   packet.animal = std::monostate{};
   CHECK_THROWS_WITH(PacketTraits<zoo::Required>::encode(packet),
                     Catch::Contains("zoo.Required.animal is a union that must hold a value"));
@@ -236,7 +156,7 @@ TEST_CASE("packets() has all packets of the schema and its includes, sorted", "[
 }
 
 TEST_CASE("bytes decode wherever in memory they begin", "[packetc]") {
-  const auto packet = some_everything();
+  const auto packet = zoo::some_everything();
   const auto bytes = PacketTraits<zoo::Everything>::encode(packet);
   Bytes shifted(1, std::byte{});
   shifted.insert(shifted.end(), bytes.begin(), bytes.end());
@@ -249,7 +169,7 @@ TEST_CASE("bytes decode wherever in memory they begin", "[packetc]") {
 }
 
 TEST_CASE("a view reads in place what decode copies", "[packetc]") {
-  const auto packet = some_everything();
+  const auto packet = zoo::some_everything();
   const auto bytes = PacketTraits<zoo::Everything>::encode(packet);
   const auto view = zoo::EverythingView::of(bytes);
   REQUIRE(view.has_value());
@@ -265,7 +185,7 @@ TEST_CASE("a view reads in place what decode copies", "[packetc]") {
   CHECK(view->tree()->left()->right()->name() == "left right");
   CHECK_FALSE(view->tree()->right().has_value());
   CHECK(view->tree()->animal_type() == zoo::AnimalType::Fish);
-  CHECK(view->tree()->animal_as_Fish()->tank() == some_cage());
+  CHECK(view->tree()->animal_as_Fish()->tank() == zoo::some_cage());
   CHECK_FALSE(view->tree()->animal_as_note().has_value());
   CHECK(view->animal_as_point() == zoo::common::Point{.x = 3, .y = 4});
   CHECK(std::ranges::equal(view->flags(), packet.flags));
@@ -283,9 +203,9 @@ TEST_CASE("a view reads in place what decode copies", "[packetc]") {
 }
 
 TEST_CASE("a message carries a packet and gives it back", "[packetc]") {
-  const auto message = spotmesh::Message::of(some_tree());
+  const auto message = spotmesh::Message::of(zoo::some_tree());
   CHECK(message.packet_name() == "zoo.Tree");
-  CHECK(message.decode<zoo::Tree>() == some_tree());
+  CHECK(message.decode<zoo::Tree>() == zoo::some_tree());
   const auto other = message.decode<zoo::Fish>();
   REQUIRE_FALSE(other.has_value());
   CHECK(other.error().kind() == ErrorKind::ProtocolError);

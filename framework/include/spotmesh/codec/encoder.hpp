@@ -47,11 +47,14 @@ class Encoder {
   template <typename T>
   std::uint32_t structures(const std::vector<T>& values, Presence presence) {
     if (values.empty() && presence == Presence::optional) return 0;
-    std::vector<WireStructOf<T>> wire(values.size());
+    std::vector<StructBytes<T>> bytes(values.size());
     for (std::size_t index = 0; index < values.size(); ++index) {
-      StructCodec<T>::write(wire[index].bytes.data(), values[index]);
+      StructCodec<T>::write(bytes[index].data(), values[index]);
     }
-    return builder_.CreateVectorOfStructs(wire.data(), wire.size()).o;
+    const auto size = values.size() * StructCodec<T>::size;
+    builder_.StartVector(size / StructCodec<T>::alignment, StructCodec<T>::alignment);
+    builder_.PushBytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), size);
+    return builder_.EndVector(values.size());
   }
 
   // Throws std::length_error when tables nest deeper than limits::packet_depth: no receiver would
@@ -83,7 +86,8 @@ class Encoder {
 
   template <typename T>
   std::uint32_t structure(const T& value) {
-    return builder_.CreateStruct(wire_struct(value)).o;
+    push_structure(value);
+    return builder_.GetSize();
   }
 
   // Throws std::logic_error that names `field` when it is required and empty.
@@ -139,8 +143,8 @@ class Encoder {
   }
   template <typename T>
   void add_structure(std::uint16_t field, const T& value) {
-    const auto wire = wire_struct(value);
-    builder_.AddStruct(field, &wire);
+    push_structure(value);
+    builder_.AddStructOffset(field, builder_.GetSize());
   }
   template <typename T>
   void add_structure(std::uint16_t field, const std::optional<T>& value) {
@@ -149,10 +153,13 @@ class Encoder {
 
  private:
   template <typename T>
-  static WireStructOf<T> wire_struct(const T& value) {
-    WireStructOf<T> wire;
-    StructCodec<T>::write(wire.bytes.data(), value);
-    return wire;
+  void push_structure(const T& value) {
+    StructBytes<T> bytes{};
+    StructCodec<T>::write(bytes.data(), value);
+    // Copied byte by byte: FlatBuffers' own functions assign, and its buffer is aligned for scalars
+    // only, not for structs that ask for more (force_align).
+    builder_.Align(StructCodec<T>::alignment);
+    builder_.PushBytes(bytes.data(), bytes.size());
   }
   void enter_table();
   [[noreturn]] static void refuse_empty_union(const char* field);

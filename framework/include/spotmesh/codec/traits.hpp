@@ -61,12 +61,8 @@ struct WireScalar<bool, false> {
 template <typename T>
 using WireScalarType = typename WireScalar<T>::Type;
 
-// The bytes of a struct, as large and as aligned as the schema says.
-template <std::size_t size, std::size_t alignment>
-struct alignas(alignment) WireStruct {
-  std::array<std::uint8_t, size> bytes{};
-};
+// The bytes of a struct.
 template <typename T>
-using WireStructOf = WireStruct<StructCodec<T>::size, StructCodec<T>::alignment>;
+using StructBytes = std::array<std::uint8_t, StructCodec<T>::size>;
 
 }  // namespace spotmesh::codec

@@ -38,11 +38,10 @@ class Verifier {
 
   template <typename T>
   bool structure(const flatbuffers::Table& table, std::uint16_t field, Presence presence) const {
-    using Wire = WireStructOf<T>;
     if (presence == Presence::required) {
-      return table.VerifyFieldRequired<Wire>(verifier_, field, alignof(Wire));
+      return table.VerifyFieldRequired<StructBytes<T>>(verifier_, field, StructCodec<T>::alignment);
     }
-    return table.VerifyField<Wire>(verifier_, field, alignof(Wire));
+    return table.VerifyField<StructBytes<T>>(verifier_, field, StructCodec<T>::alignment);
   }
 
   bool string(const flatbuffers::Table& table, std::uint16_t field, Presence presence);
@@ -56,8 +55,7 @@ class Verifier {
 
   template <typename T>
   bool structures(const flatbuffers::Table& table, std::uint16_t field, Presence presence) {
-    using Wire = WireStructOf<T>;
-    return vector(table, field, sizeof(Wire), alignof(Wire), presence);
+    return vector(table, field, StructCodec<T>::size, StructCodec<T>::alignment, presence);
   }
 
   template <typename T>
@@ -106,10 +104,9 @@ class Verifier {
   }
   template <typename T>
   bool structure(const std::uint8_t* address) {
-    using Wire = WireStructOf<T>;
     const auto position = static_cast<std::size_t>(address - begin());
-    return verifier_.VerifyAlignment(position, alignof(Wire)) &&
-           verifier_.Verify(position, sizeof(Wire)) && charge(sizeof(Wire));
+    return verifier_.VerifyAlignment(position, StructCodec<T>::alignment) &&
+           verifier_.Verify(position, StructCodec<T>::size) && charge(StructCodec<T>::size);
   }
   bool string(const std::uint8_t* address);
 
