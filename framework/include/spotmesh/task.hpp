@@ -81,7 +81,8 @@ template <typename T>
 class Promise final : public PromiseBase {
  public:
   Task<T> get_return_object() noexcept;
-  template <typename Value>
+  // The default lets `co_return {};` give a value-initialized T.
+  template <typename Value = T>
     requires std::constructible_from<T, Value&&>
   void return_value(Value&& value) {
     value_.emplace(std::forward<Value>(value));

@@ -1,3 +1,4 @@
+#include <spotmesh/error.hpp>
 #include <spotmesh/task.hpp>
 
 #include <catch2/catch.hpp>
@@ -59,6 +60,8 @@ TEST_CASE("a task may return what can only be moved, and take a conversion") {
   CHECK(*run(pass()) == 7);
   auto convert = []() -> Task<std::string> { co_return "text"; };
   CHECK(run(convert()) == "text");
+  auto braces = []() -> Task<Result<void>> { co_return {}; };
+  CHECK(run(braces()));
 }
 
 TEST_CASE("awaiting an empty task does nothing") {
