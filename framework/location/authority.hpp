@@ -33,8 +33,9 @@ struct ObjectKey {
 class LocalObjects {
  public:
   virtual ~LocalObjects() = default;
-  // Whether this node holds that incarnation, or has it pending. A record that names this run as
-  // owner of something it does not have is a leftover, and the id is free.
+  // Whether this node holds that incarnation, or has it pending (from create::TakeSlot on). A
+  // record that names this run as owner of something it does not have is a leftover, and the id is
+  // free.
   virtual bool has(std::string_view key, ObjectGeneration generation) const = 0;
 };
 
@@ -85,7 +86,7 @@ class AuthorityReader {
   // Forgets everything; the next round starts from the record alone.
   void restart();
   // The keys of the next round.
-  std::vector<std::string> keys() const;
+  const std::vector<std::string>& keys() const { return keys_; }
   // Takes a round's answer: true when reading() is complete, false when keys() must be read.
   // DataLost when a record does not parse.
   Result<bool> take(const ReadResult& result);
@@ -94,19 +95,16 @@ class AuthorityReader {
   Standing standing(Instant now) const;
 
  private:
-  Result<bool> take_spot(const ReadResult& result);
-  Result<bool> take_owner(const ReadResult& result);
+  // What one round showed at a key it asked for; null when it did not ask.
   const std::optional<StoredValue>* find(const ReadResult& result, std::string_view key) const;
+  Result<bool> take_spot(const ReadResult& result, const Membership& membership);
+  Result<bool> take_owner(const ReadResult& result);
   bool is_own(const OwnerStamp& stamp) const;
 
   std::string key_;
   const AuthorityEnvironment& environment_;
-  std::string spot_key_;
-  std::string lease_key_;
-  std::string beat_key_;
-  std::vector<std::string> asked_;
+  std::vector<std::string> keys_;
   AuthorityReading reading_;
-  bool is_member_of_lost_spot_ = false;
 };
 
 // A commit that acts for this owner: conditional on its lease and on the epoch it was acquired or

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ struct OwnerReading {
   std::optional<StoreVersion> beat_version;   // empty: absent
 };
 
+// Whether the reading says that the run has ended for good. An absent lease says so, except in the
+// quiet time after a new epoch, which the caller has to know of.
+bool is_over(const OwnerRun& run, const OwnerReading& reading);
+
 // What has been seen of one owner, as a pure value. Only readings at most renew interval + renew
 // timeout apart count as one observation; a gap starts it anew (a store that was away makes nobody
 // look dead).
@@ -60,6 +65,7 @@ class OwnerObservation {
   // Whether the beat has stood still for TTL + margin.
   bool may_be_fenced(const LeaseConfig& config, Instant now) const;
   const OwnerReading& last() const { return last_; }
+  void forget() { *this = {}; }
 
  private:
   OwnerReading last_;
@@ -136,9 +142,10 @@ class BeatWatchMachine {
   void on(const watch::Unwatch& event, Instant now);
 
   void read_all(Instant now);
-  void arm(Instant now);
+  void read(std::vector<OwnerRun> runs, Instant now);
+  void take(const Round& round, const ReadResult& result, Instant now);
   void judge(const OwnerRun& run, Owner& owner, Instant now);
-  void send_fence(const OwnerRun& run, Owner& owner, Instant now);
+  void send_fence(const OwnerRun& run, Owner& owner);
   void finish(const OwnerRun& run);
   void make_room();
 
@@ -146,12 +153,12 @@ class BeatWatchMachine {
   const LeaseView& lease_;
   Random& random_;
   std::map<OwnerRun, Owner> owners_;
-  std::map<OwnerRun, std::uint64_t> fenced_;
+  std::deque<OwnerRun> fenced_;  // the latest last
   std::vector<Round> rounds_;
   StoreEpoch epoch_;
   std::uint64_t asked_ = 0;
   Ticket next_ticket_ = 1;
-  bool is_armed_ = false;
+  Instant next_round_{};
   watch::Actions actions_;
 };
 

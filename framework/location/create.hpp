@@ -72,20 +72,23 @@ using Event = std::variant<Start, ReadDone, CommitDone, TimerFired, SlotTaken, S
                            Accepted, Rejected, Failed, Stop>;
 
 // Actions besides ReadKeys, CommitKeys, ArmTimer and CancelTimer.
-// Take one slot of this node's capacity as pending and answer with SlotTaken or SlotRefused.
-struct TakeSlot {};
+// Take one slot of this node's capacity as pending and answer with SlotTaken or SlotRefused. When
+// it is taken, LocalObjects::has() is true of `generation`, until FreeSlot or, once created,
+// destroy.
+struct TakeSlot {
+  ObjectGeneration generation;
+};
 // The slot is free again. Said exactly when an attempt that had taken it has failed for certain.
 struct FreeSlot {};
 // Watch that owner's beat (BeatWatchMachine).
 struct WatchOwner {
   OwnerRun run;
 };
-// The id is reserved: run the factory and the acceptance callback. From here on LocalObjects::has()
-// is true of `record.object_generation`, until DiscardInstance or destroy.
+// The id is reserved: run the factory and the acceptance callback.
 struct RunFactory {
   AuthorityRecord record;  // as it stands in the store, Creating
 };
-// Whatever the factory made, or is about to make, is never exposed: drop it. has() is false again.
+// Whatever the factory made, or is about to make, is never exposed: drop it.
 struct DiscardInstance {};
 // Exactly once. Of Created: the slot is active now, the instance is to be exposed at once.
 struct Answer {
@@ -125,6 +128,9 @@ class CreateMachine {
   State state() const { return state_; }
 
  private:
+  // What is under way in a state: at most one thing.
+  enum class Waiting : std::uint8_t { Nothing, Read, Commit, Settle, Pause };
+
   void on(const create::Start& event, Instant now);
   void on(const ReadDone& event, Instant now);
   void on(const CommitDone& event, Instant now);
@@ -136,9 +142,58 @@ class CreateMachine {
   void on(const create::Failed& event, Instant now);
   void on(const create::Stop& event, Instant now);
 
+  void read_anew();
+  void read();
+  void decide(Instant now);
+  void decide_existing(Standing standing, Instant now);
+  void replay(const TerminalRecord& terminal);
+  void compete(Instant now);
+  void wait(Error reason, Instant now);
+  void pause(Instant now);
+  void resume(Instant now);
+  void on_deadline(Instant now);
+
+  AuthorityRecord reservation(ObjectGeneration generation) const;
+  void reserve(Instant now);
+  void submit(Commit commit);
+  void settle();
+  void on_settled(const ReadResult& result, Instant now);
+  void on_reserved(const StoreVersion& version, Instant now);
+  void on_reservation_lost(std::optional<Error> reason, Instant now);
+  void publish(Instant now);
+  void on_published(const StoreVersion& version);
+  void fail_attempt(CreateOutcome outcome, Instant now);
+  void give_back(Instant now);
+  void on_lease_lost();
+
+  CreateOutcome failed(Error error) const;
+  std::string text(std::string_view rest) const;
+  void answer(CreateOutcome outcome);
+  void finish(CreateOutcome outcome);
+  void end();
+  void arm();
+
   CreateRequest request_;
   const AuthorityEnvironment& environment_;
+  AuthorityReader reader_;
   State state_ = State::Idle;
+  Waiting waiting_ = Waiting::Nothing;
+  Ticket next_ticket_ = 1;
+  Ticket awaited_ = 0;
+  unsigned rounds_ = 0;    // of the reading under way
+  unsigned failures_ = 0;  // pauses in a row
+  Instant retry_at_{};
+  Error reason_;  // what the operation waits for, if the deadline should come
+
+  bool holds_slot_ = false;
+  bool is_answered_ = false;
+  bool is_past_deadline_ = false;
+  std::optional<AuthorityRecord> record_;  // reserved or being reserved, then published
+  StoreVersion reserved_version_;
+  std::optional<Condition> spot_;
+  std::optional<Bytes> written_;  // what the commit under way leaves at the key; empty: nothing
+  bool is_unknown_ = false;       // the outcome of that commit
+  std::optional<CreateOutcome> outcome_;  // decided, to be answered when given back
   create::Actions actions_;
 };
 

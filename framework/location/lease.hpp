@@ -88,11 +88,10 @@ class LeaseMachine {
     Ticket ticket = 0;
     Instant sent;
   };
-  // What the last read of lease, beat and counter showed.
+  // What the last read of lease and counter showed.
   struct Seen {
     StoreEpoch epoch;
     std::optional<StoreVersion> lease_version;
-    std::optional<StoreVersion> beat_version;
     std::optional<StoreVersion> counter_version;
     std::optional<LeaseRecord> lease;
     std::optional<LeaseCounterRecord> counter;
@@ -106,53 +105,62 @@ class LeaseMachine {
   void on(const lease::Doubted& event, Instant now);
   void on(const lease::Release& event, Instant now);
 
-  void start_read(Instant now);
-  void start_commit(Commit commit, Instant now);
-  void retry_later(Instant now);
-  void arm(Instant now);
-  bool parse_seen(const ReadResult& result);
-  void take_reading(Instant now);
-  void try_acquire(Instant now);
-  void try_reassert(Instant now);
-  void check_held(Instant now);
-  void settle_acquired(StoreVersion lease_version, Instant now);
-  void settle_reasserted(StoreVersion lease_version, Instant now);
+  void look();
+  void commit(Commit commit, Instant now);
+  void try_later(Instant now);
+  void arm();
+  bool take(const ReadResult& result);
+  OwnerStamp stamp(LeaseGeneration generation) const;
+  bool is_own(const OwnerStamp& stamp) const;
+
+  void acquire(Instant now);
+  void acquired(const StoreVersion& version, Instant now);
   void begin_reassertion(Instant now);
-  void send_renewal(Instant now);
-  void send_settling(Instant now);
+  void reassert(Instant now);
+  void reasserted(const StoreVersion& version);
+  Commit assertion(const LeaseCounterRecord& counter);
+  void check_held(Instant now);
+
+  void renew(Instant now);
   void on_renewal(const Renewal& renewal, const CommitResult& result, Instant now);
-  void on_settling(const CommitResult& result, Instant now);
-  void on_own_commit(const CommitResult& result, Instant now);
-  bool take_renewal(Ticket ticket, Renewal& out);
-  Commit assertion(LeaseGeneration generation, bool is_settled) const;
-  LeaseGeneration next_generation() const;
+  bool on_late_renewal(const CommitDone& event, Instant now);
+  void end_quiet_time();
+  void settle_epoch(const Seen& seen);
+  void release(Instant now);
+
+  void hold(const StoreVersion& version);
   void extend(Instant sent);
   void fence(std::string reason);
   void end(lease::Action last);
 
-  LeaseConfig config_;
-  OwnerId owner_;
-  NodeRid rid_;
-  LifecycleId lifecycle_;
+  const LeaseConfig config_;
+  const OwnerId owner_;
+  const NodeRid rid_;
+  const LifecycleId lifecycle_;
   Random& random_;
 
   State state_ = State::Idle;
-  Waiting waiting_ = Waiting::Nothing;
   LeaseView view_;
+  Seen seen_;
   Ticket next_ticket_ = 1;
+
+  // The one look or write under way besides renewals, or the pause before the next.
+  Waiting waiting_ = Waiting::Nothing;
   Ticket awaited_ = 0;
   Instant sent_{};
-  Instant operation_deadline_{};
   Instant retry_at_{};
-  unsigned failures_in_a_row_ = 0;
-  std::uint64_t beat_ = 0;
-  Seen seen_;
+  unsigned failures_ = 0;
   LeaseGeneration proposed_;
   bool proposed_is_settled_ = true;
+
+  std::uint64_t beat_ = 0;
   std::vector<Renewal> renewals_;
   Instant next_renewal_{};
+  unsigned renewal_failures_ = 0;
   bool is_quiet_ = false;
+  bool must_settle_epoch_ = false;
   Ticket settling_ = 0;
+  Instant release_until_{};
   lease::Actions actions_;
 };
 

@@ -8,6 +8,8 @@
 // * ArmTimer arms the machine's one timer anew (an earlier arming is void); when it fires, feed
 //   TimerFired. One that fires too early or after it was replaced does no harm. A machine that
 //   needs no timer any more says CancelTimer.
+// * An answer from another epoch than LeaseView::epoch goes to the LeaseMachine as EpochSeen too,
+//   and a Conflict on this node's own lease key as Doubted.
 // * `now` is the driver's clock at the time of the event and never runs backwards.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct SettleOutcome {
     Applied,    // `versions` has one per write, in order; of a delete that was settled by
                 // re-reading the version is the default
     Conflict,   // for certain not applied; `failed_key` as in CommitResult
-    NotApplied  // for certain not applied: deadline, lease or store; `error` says which
+    NotApplied  // for certain not applied, or the lease is lost and it does not count; `error` says
+                // which: deadline, lease or store
   };
   Kind kind = Kind::NotApplied;
   std::vector<StoreVersion> versions;
@@ -66,7 +68,10 @@ class CommitMachine {
   void on(const TimerFired& event, Instant now);
   void submit(Instant now);
   void reread();
+  void on_not_applied(const std::string& key, const std::optional<StoredValue>& stored,
+                      Instant now);
   void retry_later(Instant now);
+  void give_up(std::string_view reason);
   void finish(SettleOutcome outcome);
 
   std::string what_;
@@ -78,6 +83,8 @@ class CommitMachine {
   bool is_unknown_ = false;
   bool is_finished_ = false;
   unsigned failures_ = 0;
+  Instant retry_at_{};
+  std::string reason_ = "the deadline had passed";
   Ticket next_ticket_ = 1;
   Ticket awaited_ = 0;
   settle::Actions actions_;

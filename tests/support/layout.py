@@ -69,6 +69,7 @@ THIRD_PARTY = {
     "prometheus/": ["framework/host/"],
     "nlohmann/": ["framework/wire/", "framework/host/", "tools/", "tests/", "samples/"],
     "fmt/": ["framework/", "tools/", "samples/", "tests/"],
+    "location_generated.h": ["framework/location/"],
     "flatbuffers/": ["framework/", "tools/", "samples/", "tests/"],
     "catch2/": ["tests/", "samples/"],
     "rapidcheck": ["tests/"],

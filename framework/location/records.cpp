@@ -1,0 +1,158 @@
+#include "location/records.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <location_generated.h>
+
+#include "location/record_format.hpp"
+
+namespace spotmesh::location {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+template <typename Id>
+stored::Id128 stored_id(const Id& id) {
+  return stored::Id128(id.high, id.low);
+}
+
+Offset<flatbuffers::String> text(FlatBufferBuilder& builder, const std::string& value) {
+  return builder.CreateString(value);
+}
+
+Offset<stored::OwnerStamp> stamp(FlatBufferBuilder& builder, const OwnerStamp& value) {
+  const auto owner = text(builder, value.owner.text());
+  const auto rid = text(builder, value.rid.text);
+  const auto lifecycle = stored_id(value.lifecycle);
+  return stored::CreateOwnerStamp(builder, owner, value.lease_generation.value, rid, &lifecycle);
+}
+
+auto types(FlatBufferBuilder& builder, const std::vector<StableType>& values) {
+  std::vector<Offset<flatbuffers::String>> offsets;
+  for (const StableType& type : values) offsets.push_back(text(builder, type.text()));
+  return builder.CreateVector(offsets);
+}
+
+auto capacity(FlatBufferBuilder& builder, const CapacityHint& value) {
+  return stored::CreateCapacity(builder, value.active, value.pending, value.limit);
+}
+
+Offset<stored::Membership> membership(FlatBufferBuilder& builder, const Membership& value) {
+  const auto spot = text(builder, value.spot.text());
+  return stored::CreateMembership(builder, spot, value.spot_generation.value,
+                                  value.spot_owner_generation_at_join.value,
+                                  value.owner_follows_spot);
+}
+
+Offset<stored::Reply> reply(FlatBufferBuilder& builder, const StoredReply& value) {
+  const ByteView bytes = value.payload.view();
+  const auto payload =
+      builder.CreateVector(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  return stored::CreateReply(builder, value.packet.value, payload);
+}
+
+Offset<stored::Terminal> terminal(FlatBufferBuilder& builder, const TerminalRecord& value) {
+  const auto rid = text(builder, value.key.source_rid.text);
+  Offset<stored::Reply> stored_reply;
+  if (value.reply) stored_reply = reply(builder, *value.reply);
+  Offset<flatbuffers::String> message;
+  if (value.error) message = text(builder, value.error->message());
+  const auto kind = value.error ? value.error->kind() : ErrorKind{};
+  const auto lifecycle = stored_id(value.key.source_lifecycle);
+  const auto operation = stored_id(value.key.operation);
+  return stored::CreateTerminal(
+      builder, rid, &lifecycle, &operation, static_cast<stored::OperationKind>(value.kind),
+      static_cast<stored::TerminalOutcome>(value.outcome), value.object_generation.value,
+      stored_reply, static_cast<std::uint8_t>(kind), message, value.keep_until.unix_milliseconds);
+}
+
+std::size_t reply_bytes(const TerminalRecord& terminal) {
+  return terminal.reply ? terminal.reply->payload.size() : 0;
+}
+
+}  // namespace
+
+Bytes encode(const LeaseRecord& record) {
+  FlatBufferBuilder builder;
+  const auto owner = stamp(builder, record.stamp);
+  builder.Finish(
+      stored::CreateLease(builder, owner, static_cast<stored::LeaseState>(record.state)));
+  return frame_record(RecordKind::Lease, builder);
+}
+
+Bytes encode(const BeatRecord& record) {
+  FlatBufferBuilder builder;
+  builder.Finish(stored::CreateBeat(builder, record.beat));
+  return frame_record(RecordKind::Beat, builder);
+}
+
+Bytes encode(const LeaseCounterRecord& record) {
+  FlatBufferBuilder builder;
+  const auto epoch = stored_id(record.epoch);
+  builder.Finish(stored::CreateLeaseCounter(builder, record.last.value, &epoch, record.is_settled));
+  return frame_record(RecordKind::LeaseCounter, builder);
+}
+
+Bytes encode(const NodeDescriptor& record) {
+  FlatBufferBuilder builder;
+  const auto owner = stamp(builder, record.stamp);
+  const auto mesh = text(builder, record.mesh);
+  const auto actor_types = types(builder, record.actor_types);
+  const auto spot_types = types(builder, record.spot_types);
+  const auto version = text(builder, record.application_version);
+  const auto address = text(builder, record.advertised_address);
+  const auto actors = capacity(builder, record.actors);
+  const auto spots = capacity(builder, record.spots);
+  builder.Finish(stored::CreateNode(
+      builder, owner, mesh, record.roles.is_object_server, record.roles.is_object_client,
+      record.roles.is_stream_gateway, actor_types, spot_types, version, record.weight,
+      static_cast<stored::HostState>(record.state), actors, spots, address));
+  return frame_record(RecordKind::Node, builder);
+}
+
+Bytes encode(const AuthorityRecord& record) {
+  FlatBufferBuilder builder;
+  const auto stable_type = text(builder, record.stable_type.text());
+  const auto owner = stamp(builder, record.owner);
+  const auto mesh = text(builder, record.mesh);
+  Offset<stored::Membership> member;
+  if (record.membership) member = membership(builder, *record.membership);
+  std::vector<Offset<stored::Terminal>> terminals;
+  for (const TerminalRecord& each : record.terminals) {
+    terminals.push_back(terminal(builder, each));
+  }
+  const auto all_terminals = builder.CreateVector(terminals);
+  const auto reservation = stored_id(record.reservation);
+  builder.Finish(stored::CreateAuthority(builder, static_cast<stored::AuthorityState>(record.state),
+                                         static_cast<stored::ObjectKind>(record.kind), stable_type,
+                                         record.object_generation.value,
+                                         record.owner_generation.value, record.takeover_count,
+                                         owner, mesh, &reservation, member, all_terminals));
+  return frame_record(RecordKind::Authority, builder);
+}
+
+const TerminalRecord* find_terminal(const AuthorityRecord& record, const OperationKey& key) {
+  const auto found = std::find_if(record.terminals.begin(), record.terminals.end(),
+                                  [&](const TerminalRecord& each) { return each.key == key; });
+  return found == record.terminals.end() ? nullptr : &*found;
+}
+
+void add_terminal(AuthorityRecord& record, TerminalRecord terminal, WallTime now) {
+  auto& terminals = record.terminals;
+  std::erase_if(terminals, [&](const TerminalRecord& each) {
+    return each.key == terminal.key || each.keep_until.unix_milliseconds < now.unix_milliseconds;
+  });
+  terminals.push_back(std::move(terminal));
+  std::size_t bytes = 0;
+  for (const TerminalRecord& each : terminals) bytes += reply_bytes(each);
+  // The new one always stays: a reply is bounded where it is made.
+  while (terminals.size() > 1 &&
+         (terminals.size() > max_terminals_per_record || bytes > max_terminal_reply_bytes)) {
+    bytes -= reply_bytes(terminals.front());
+    terminals.erase(terminals.begin());
+  }
+}
+
+}  // namespace spotmesh::location
