@@ -78,6 +78,7 @@ function askName(complaint = '') {
   showScreen('welcome');
   byId('name').value = identity.suggestedName;
   setText(byId('login-error'), complaint);
+  byId('name').focus();
   byId('name').select();
 }
 
@@ -131,6 +132,7 @@ function showState(next) {
   if (state && state.room === next.room && next.revision < state.revision) return;
   const isNew = !state || state.room !== next.room;
   state = next;
+  wanted = null;
   setAddress(next.room);
   showScreen('room');
   room.show(next, me);
