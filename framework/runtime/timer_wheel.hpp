@@ -20,7 +20,7 @@ class TimerWheel {
   explicit TimerWheel(Instant start);
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
-  // Entries that are still armed are let go.
+  // Entries that are still armed are let go; they must not have been destroyed.
   ~TimerWheel();
 
   // Arming an armed entry moves it. A deadline that has passed expires in the next advance().

@@ -112,8 +112,7 @@ struct NotingClaim final : ClaimWaiter {
   std::string name;
 };
 
-TEST_CASE("a claim waits for the turn in progress, a yielded one included, and holds both lanes",
-          "[JOIN-12]") {
+TEST_CASE("a claim waits for the turn in progress, a yielded one included, and holds both lanes") {
   GateFixture fixture;
   auto cell = make_ref<Cell>(*fixture.make_gate());
   auto number = make_completion<int>();

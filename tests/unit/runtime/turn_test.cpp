@@ -149,7 +149,7 @@ TEST_CASE("the current turn is set inside, through awaits, and nowhere else", "[
   CHECK(fixture.trace == Trace{"ends"});
 }
 
-TEST_CASE("awaiting outside a turn is an error of the program", "[YIELD-03]") {
+TEST_CASE("awaiting outside a turn is an error of the program") {
   Number number = make_completion<int>();
   auto stray = [&]() -> Task<int> { co_return co_await number->wait(); };
   auto task = stray();
