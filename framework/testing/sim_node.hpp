@@ -46,6 +46,7 @@ class SimNode final : private runtime::Scheduler,
   ~SimNode() override;
 
   const std::string& name() const { return name_; }
+  std::uint32_t number() const { return number_; }
   SimClock& clock() { return clock_; }
   runtime::Scheduler& scheduler() { return *this; }
   runtime::Timers& timers() { return *this; }
