@@ -10,6 +10,7 @@ RUN_BY = {
     "./tests/run.sh": (".ci/run", "run_tests ./tests/run.sh\n"),
     "./tests/run.sh --sanitize address": (".ci/run", "run_tests ./tests/run.sh --sanitize address"),
     "./tests/run.sh --sanitize thread": (".ci/run", "run_tests ./tests/run.sh --sanitize thread"),
+    "./tests/bench/run.sh": (".ci/run", "run_command ./tests/bench/run.sh\n"),
 }
 
 SH_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
