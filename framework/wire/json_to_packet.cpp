@@ -254,23 +254,13 @@ class PacketBuilder {
     for (const auto& field : shape.fields) {
       const JsonPath::Step step(path_, field.name);
       const auto found = value.find(field.name);
-      if (found == value.end()) {
-        if (has_zero(field)) continue;
-        return refuse("is missing, and " + std::string(field.value.choices->name) +
-                      " has no name for 0, its default");
-      }
+      if (found == value.end()) continue;
       auto stored = field.series == Series::array
                         ? store_array(field, *found, address + field.offset)
                         : store(field.value, *found, address + field.offset);
       if (!stored) return stored;
     }
     return {};
-  }
-
-  static bool has_zero(const FieldShape& field) {
-    const auto& shape = field.value;
-    return shape.kind != ValueKind::choice || shape.choices->is_flags ||
-           shape.choices->find(0) != nullptr;
   }
 
   Result<void> store_array(const FieldShape& field, const json& value, std::uint8_t* address) {
