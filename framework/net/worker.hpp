@@ -56,6 +56,9 @@ class Worker {
     boost::asio::post(io_, std::forward<Function>(function));
   }
 
+  // How many connections live here; see CountedOn.
+  unsigned connections() const { return connections_.load(std::memory_order_relaxed); }
+
   // The rest only on this worker's own thread.
   void at_batch_end(std::shared_ptr<BatchEnd> work) { batch_end_.push_back(std::move(work)); }
   // Shared by everything that reads on this worker; valid until the next read.
@@ -71,6 +74,8 @@ class Worker {
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
  private:
+  friend class CountedOn;
+
   void loop();
   bool run_batch();
   bool finish_batch();
@@ -91,7 +96,20 @@ class Worker {
   bool was_woken_ = false;  // by somebody who has work for it
   std::atomic<bool> is_sleeping_{false};
   std::atomic<std::uint64_t> rounds_{0};
+  std::atomic<unsigned> connections_{0};
   std::thread thread_;
+};
+
+// Part of every connection, so that new ones go to the worker that has the fewest.
+class CountedOn {
+ public:
+  explicit CountedOn(Worker& worker) : worker_(worker) { ++worker_.connections_; }
+  ~CountedOn() { --worker_.connections_; }
+  CountedOn(const CountedOn&) = delete;
+  CountedOn& operator=(const CountedOn&) = delete;
+
+ private:
+  Worker& worker_;
 };
 
 }  // namespace spotmesh::net
