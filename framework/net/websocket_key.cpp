@@ -85,6 +85,15 @@ std::string base64(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
+std::string make_websocket_key(Random& random) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t bits = random.next_u64();
+    for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::uint8_t>(bits >> (8 * i));
+  }
+  return base64(bytes);
+}
+
 bool is_websocket_key(std::string_view key) {
   if (key.size() != 24 || !key.ends_with("==")) return false;
   // The last digit holds two bits of the sixteenth byte; its other four are zero.

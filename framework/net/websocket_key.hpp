@@ -4,7 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/random.hpp"
+
 namespace spotmesh::net {
+
+// A fresh key for a client's request.
+std::string make_websocket_key(Random& random);
 
 // Whether this is the base64 form of 16 bytes.
 bool is_websocket_key(std::string_view key);

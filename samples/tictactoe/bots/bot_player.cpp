@@ -1,0 +1,116 @@
+#include "bots/bot_player.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tictactoe {
+
+using spotmesh::Duration;
+using spotmesh::Error;
+using spotmesh::Message;
+using spotmesh::Result;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+BotPlayer::BotPlayer(const BotWorld& world, std::string name)
+    : world_(&world),
+      name_(std::move(name)),
+      device_token_(spotmesh::to_hex(world.random.next_u64(), world.random.next_u64())) {}
+
+BotPlayer BotPlayer::on_another_page() const {
+  BotPlayer twin(*world_, name_);
+  twin.device_token_ = device_token_;
+  return twin;
+}
+
+Mark BotPlayer::mark() const {
+  if (!state_) return Mark::None;
+  if (state_->x && state_->x->name == name_) return Mark::X;
+  if (state_->o && state_->o->name == name_) return Mark::O;
+  return Mark::None;
+}
+
+Result<LoginResult> BotPlayer::log_in() {
+  auto connection = Connection::open(world_->server, world_->catalog, world_->random);
+  if (!connection) return fail(connection.error());
+  auto login =
+      connection->request<LoginResult>(Login{.name = name_, .device_token = device_token_});
+  if (!login) return login;
+  auto here = connection->request<SyncResult>(Sync{});
+  if (!here) return fail(here.error());
+  connection_ = std::move(*connection);
+  name_ = login->name;
+  state_ = here->room;
+  return login;
+}
+
+Result<void> BotPlayer::arrive() {
+  auto push = wait_for_push(
+      [](const Message& message) {
+        return message.holds<GameStateNotify>() || message.holds<EnterFailedNotify>();
+      },
+      patience);
+  if (!push) return fail(push.error());
+  if (auto failed = push->decode<EnterFailedNotify>())
+    return fail(Error::rejected(failed->message));
+  return {};
+}
+
+Result<void> BotPlayer::leave_room() {
+  if (auto leaving = connection_->request<Leaving>(LeaveRoom{}); !leaving) {
+    return fail(leaving.error());
+  }
+  if (auto lobby = wait_for<LobbyNotify>(); !lobby) return fail(lobby.error());
+  state_.reset();
+  return {};
+}
+
+Result<void> BotPlayer::place(int cell) {
+  auto placed = connection_->request<PlaceMarkResult>(PlaceMark{.cell = cell});
+  if (!placed) return fail(placed.error());
+  note(placed->state);
+  return {};
+}
+
+Result<void> BotPlayer::ask_rematch() {
+  auto asked = connection_->request<RematchResult>(Rematch{});
+  if (!asked) return fail(asked.error());
+  note(asked->state);
+  return {};
+}
+
+Result<GameState> BotPlayer::wait_until(const Wish& wish, Duration timeout) {
+  const auto deadline = Clock::now() + timeout;
+  while (!state_ || !wish(*state_)) {
+    const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now());
+    auto push =
+        wait_for_push([](const Message& message) { return message.holds<GameStateNotify>(); },
+                      std::max(Duration(0), left));
+    if (!push) return fail(push.error());
+  }
+  return *state_;
+}
+
+Result<Message> BotPlayer::wait_for_push(const std::function<bool(const Message&)>& is_wanted,
+                                         Duration timeout) {
+  const auto deadline = Clock::now() + timeout;
+  while (true) {
+    const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now());
+    auto push = connection_->next_push(std::max(Duration(0), left));
+    if (!push) return push;
+    if (auto notify = push->decode<GameStateNotify>()) note(notify->state);
+    if (is_wanted(*push)) return push;
+  }
+}
+
+// A reply and a push may overtake each other; the newer state is the true one.
+void BotPlayer::note(const GameState& state) {
+  const bool is_older = state_ && state_->room == state.room && state.revision < state_->revision;
+  if (!is_older) state_ = state;
+}
+
+}  // namespace tictactoe
