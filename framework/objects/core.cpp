@@ -1,0 +1,77 @@
+#include "objects/core.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/random.hpp"
+#include "objects/binding_table.hpp"
+#include "objects/capacity.hpp"
+#include "objects/creation_run.hpp"
+#include "objects/creations.hpp"
+#include "objects/destructions.hpp"
+#include "objects/joins.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/registry.hpp"
+#include "objects/requests.hpp"
+#include "objects/router.hpp"
+#include "objects/store_operations.hpp"
+#include "objects/store_port.hpp"
+
+namespace spotmesh::objects {
+
+NodeIdentity new_identity(const std::string& prefix, Random& random) {
+  const std::uint64_t high = random.next_u64();
+  return {.rid = NodeRid{fmt::format("{}-{}", prefix, uuid_v4(high, random.next_u64()))},
+          .lifecycle = random_id<LifecycleId>(random),
+          .prefix = prefix};
+}
+
+Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsConfig config,
+           const Seams& seams)
+    : application(application),
+      identity(std::move(identity)),
+      config(std::move(config)),
+      seams(seams),
+      strand(seams.scheduler),
+      registry(std::make_unique<Registry>()),
+      requests(std::make_unique<RequestTable>(*this)),
+      capacity(std::make_unique<Capacity>()),
+      store(std::make_unique<StorePort>(*this)),
+      lease(std::make_unique<LeaseDriver>(*this)),
+      operations(std::make_unique<StoreOperations>(*this)),
+      router(std::make_unique<Router>(*this)),
+      creations(std::make_unique<Creations>(*this)),
+      destructions(std::make_unique<Destructions>(*this)),
+      joins(std::make_unique<Joins>(*this)),
+      bindings(std::make_unique<BindingTable>(*this)) {}
+
+Core::~Core() = default;
+
+runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
+  const auto found = entry_spots.find(&mesh);
+  return found == entry_spots.end() ? runtime::Ref<SpotCell>() : found->second;
+}
+
+Error Core::stopping_error() const {
+  return Error::shutting_down(fmt::format("node {} is shutting down", identity.rid.text));
+}
+
+runtime::Ref<runtime::Gate> Core::new_gate() {
+  return runtime::make_ref<runtime::Gate>(runtime::GateEnvironment{.clock = seams.clock,
+                                                                   .scheduler = seams.scheduler,
+                                                                   .admission = &admission,
+                                                                   .observer = seams.observer});
+}
+
+void Core::log(LogLevel level, std::string message, std::vector<LogField> fields) const {
+  if (seams.log.is_enabled(level)) {
+    seams.log.write(level, "objects", std::move(message), std::move(fields));
+  }
+}
+
+void Core::emit(std::string_view kind, std::string subject, std::vector<LogField> fields) const {
+  seams.events.emit({.kind = kind, .subject = std::move(subject), .fields = std::move(fields)});
+}
+
+}  // namespace spotmesh::objects

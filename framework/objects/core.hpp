@@ -1,0 +1,96 @@
+// Core: what all parts of one node's object side share. ObjectsNode makes it and takes it apart.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spotmesh/error.hpp>
+#include <spotmesh/ids.hpp>
+#include <spotmesh/time.hpp>
+
+#include "objects/frozen_application.hpp"
+#include "objects/live_gates.hpp"
+#include "objects/metrics.hpp"
+#include "objects/seams.hpp"
+#include "runtime/admission.hpp"
+#include "runtime/gate.hpp"
+#include "runtime/ref_counted.hpp"
+#include "runtime/strand.hpp"
+
+namespace spotmesh::objects {
+
+class BindingTable;
+class Capacity;
+class Creations;
+class Destructions;
+class Joins;
+class LeaseDriver;
+class Registry;
+class RequestTable;
+class Router;
+class SessionRoutes;
+class SpotCell;
+class StoreOperations;
+class StorePort;
+
+// Data plane (mailboxes, registry, requests, routes, bindings): any thread, under small locks of
+// their own. Control plane (everything that drives a machine): jobs of `strand`, which also owns
+// the control state of all cells.
+class Core {
+ public:
+  Core(const FrozenApplication& application, NodeIdentity identity, ObjectsConfig config,
+       const Seams& seams);
+  ~Core();
+
+  const FrozenApplication& application;
+  const NodeIdentity identity;
+  const ObjectsConfig config;
+  const Seams seams;
+
+  Metrics metrics;
+  LiveGates gates;
+  runtime::Strand strand;
+  runtime::DeadlineAdmission admission;
+  // Null when the process has no gateway. Set before the start.
+  SessionRoutes* sessions = nullptr;
+
+  std::unique_ptr<Registry> registry;
+  std::unique_ptr<RequestTable> requests;
+  std::unique_ptr<Capacity> capacity;
+  std::unique_ptr<StorePort> store;
+  std::unique_ptr<LeaseDriver> lease;
+  std::unique_ptr<StoreOperations> operations;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<Creations> creations;
+  std::unique_ptr<Destructions> destructions;
+  std::unique_ptr<Joins> joins;
+  std::unique_ptr<BindingTable> bindings;
+
+  // Set while the node starts, one per mesh that it serves.
+  std::map<const MeshTypes*, runtime::Ref<SpotCell>> entry_spots;
+  runtime::Ref<SpotCell> entry_spot(const MeshTypes& mesh) const;
+
+  // Draining: no new object, membership or binding; what has been accepted goes on.
+  bool is_draining() const { return phase_.load(std::memory_order_acquire) != Phase::Running; }
+  // Stopped: no call of any kind.
+  bool is_stopped() const { return phase_.load(std::memory_order_acquire) == Phase::Stopped; }
+  void set_draining() { phase_.store(Phase::Draining, std::memory_order_release); }
+  void set_stopped() { phase_.store(Phase::Stopped, std::memory_order_release); }
+  Error stopping_error() const;
+
+  Instant now() const { return seams.clock.now(); }
+  runtime::Ref<runtime::Gate> new_gate();
+  void log(LogLevel level, std::string message, std::vector<LogField> fields = {}) const;
+  void emit(std::string_view kind, std::string subject, std::vector<LogField> fields = {}) const;
+
+ private:
+  enum class Phase : std::uint8_t { Running, Draining, Stopped };
+  std::atomic<Phase> phase_{Phase::Running};
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,48 @@
+// CreationRun: one creation, from its machine's first read to its answer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <spotmesh/decision.hpp>
+#include <spotmesh/task.hpp>
+
+#include "location/create.hpp"
+#include "objects/creations.hpp"
+#include "objects/machine_driver.hpp"
+#include "objects/staging.hpp"
+
+namespace spotmesh::objects {
+
+class CreationRun final : public MachineDriver<CreationRun, location::create::Event> {
+ public:
+  CreationRun(Core& core, Creations& owner, CreateSpec spec, Creations::Done done,
+              std::uint64_t order);
+
+  location::CreateMachine& machine() { return machine_; }
+
+  void perform(location::create::TakeSlot&);
+  void perform(location::create::FreeSlot&);
+  void perform(location::create::WatchOwner& action);
+  void perform(location::create::RunFactory& action);
+  void perform(location::create::DiscardInstance&);
+  void perform(location::create::Answer& action);
+  void perform(location::create::Done&);
+
+  const std::uint64_t order;
+
+ private:
+  void on_decided(const Staging::Outcome& outcome);
+  CreateReply reply_to(const location::CreateOutcome& outcome) const;
+  Message stored_reply(const location::StoredReply& reply) const;
+
+  Creations& owner_;
+  CreateSpec spec_;
+  Creations::Done done_;
+  location::CreateMachine machine_;
+  std::shared_ptr<Staging> staging_;
+  Message reply_;  // what the acceptance callback answered with
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,173 @@
+#include "objects/creations.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <spotmesh/limits.hpp>
+
+#include "base/random.hpp"
+#include "objects/capacity.hpp"
+#include "objects/core.hpp"
+#include "objects/creation_run.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/store_operations.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+location::CreateRequest request_of(const Core& core, const CreateSpec& spec) {
+  const auto milliseconds = [](Duration duration) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  };
+  const WallTime wall = core.seams.clock.wall_now();
+  const Duration kept = spec.deadline - core.now() + limits::terminal_record_retention;
+  return {.object = object_key(spec.kind, spec.id),
+          .kind = spec.kind == TargetKind::Actor ? location::ObjectKind::Actor
+                                                 : location::ObjectKind::UserSpot,
+          .stable_type = spec.type,
+          .is_get_or_create = spec.accepts_existing,
+          .operation = {core.identity.rid, core.identity.lifecycle,
+                        random_id<OperationId>(core.seams.random)},
+          .reservation = random_id<ReservationId>(core.seams.random),
+          .mesh = spec.mesh->name,
+          .deadline = spec.deadline,
+          .wall_now = wall,
+          .keep_terminal_until = {wall.unix_milliseconds + milliseconds(kept)}};
+}
+
+std::string_view noun(TargetKind kind) { return kind == TargetKind::Actor ? "Actor" : "Spot"; }
+
+}  // namespace
+
+Creations::Creations(Core& core) : core_(core) {}
+Creations::~Creations() = default;
+
+bool Creations::ByStart::operator()(const std::shared_ptr<CreationRun>& a,
+                                    const std::shared_ptr<CreationRun>& b) const {
+  return a->order < b->order;
+}
+
+void Creations::start(CreateSpec spec, Done done) {
+  core_.strand.post([this, spec = std::move(spec), done = std::move(done)]() mutable {
+    if (core_.is_draining()) return done(fail(core_.stopping_error()));
+    auto run =
+        std::make_shared<CreationRun>(core_, *this, std::move(spec), std::move(done), ++started_);
+    runs_.insert(run);
+    run->feed(location::create::Start{});
+  });
+}
+
+void Creations::stop_all() {
+  const auto runs = runs_;
+  for (const auto& run : runs) run->feed(location::create::Stop{});
+}
+
+CreationRun::CreationRun(Core& core, Creations& owner, CreateSpec spec, Creations::Done done,
+                         std::uint64_t order)
+    : MachineDriver(core),
+      order(order),
+      owner_(owner),
+      spec_(std::move(spec)),
+      done_(std::move(done)),
+      machine_(request_of(core, spec_), core.lease->environment()) {}
+
+void CreationRun::perform(location::create::TakeSlot&) {
+  const MeshTypes& mesh = *spec_.mesh;
+  const ActorType* actor_type = mesh.find_actor(spec_.type.text());
+  const SpotType* spot_type = mesh.find_spot(spec_.type.text());
+  const bool is_offered =
+      spec_.kind == TargetKind::Actor ? actor_type != nullptr : spot_type != nullptr;
+  if (!is_offered || mesh.server->placement_weight == 0) {
+    return feed(location::create::SlotRefused{Error::unavailable(
+        fmt::format("no serving node of mesh '{}' takes new objects of {} type '{}'", mesh.name,
+                    noun(spec_.kind), spec_.type.text()))});
+  }
+  auto taken = spec_.kind == TargetKind::Actor ? core_.capacity->take_actor(mesh)
+                                               : core_.capacity->take_spot(mesh, *spot_type);
+  if (!taken) return feed(location::create::SlotRefused{taken.error()});
+  feed(location::create::SlotTaken{});
+}
+
+void CreationRun::perform(location::create::FreeSlot&) {
+  if (spec_.kind == TargetKind::Actor) {
+    core_.capacity->free_pending_actor(*spec_.mesh);
+  } else {
+    core_.capacity->free_pending_spot(*spec_.mesh, *spec_.mesh->find_spot(spec_.type.text()));
+  }
+}
+
+void CreationRun::perform(location::create::WatchOwner& action) { core_.lease->watch(action.run); }
+
+void CreationRun::perform(location::create::RunFactory& action) {
+  const MeshTypes& mesh = *spec_.mesh;
+  const ObjectGeneration generation = action.record.object_generation;
+  staging_ =
+      spec_.kind == TargetKind::Actor
+          ? Staging::of_actor(core_, mesh, *mesh.find_actor(spec_.type.text()), spec_.id,
+                              generation)
+          : Staging::of_spot(core_, mesh, *mesh.find_spot(spec_.type.text()), spec_.id, generation);
+  staging_->run(spec_.request, [self = shared_from_this()](const Staging::Outcome& outcome) {
+    self->on_decided(outcome);
+  });
+}
+
+void CreationRun::on_decided(const Staging::Outcome& outcome) {
+  if (!outcome) return feed(location::create::Failed{outcome.error()});
+  const Message& reply = outcome->reply();
+  if (reply.payload().size() > limits::create_request_bytes) {
+    return feed(location::create::Failed{Error::internal_failure(fmt::format(
+        "the reply to the creation of {} '{}' has {} bytes; {} are allowed", noun(spec_.kind),
+        spec_.id, reply.payload().size(), limits::create_request_bytes))});
+  }
+  std::optional<location::StoredReply> stored;
+  if (!reply.is_empty()) stored = {reply.descriptor()->id, reply.payload()};
+  reply_ = reply;
+  if (!outcome->is_accepted()) return feed(location::create::Rejected{std::move(stored)});
+  location::create::Accepted accepted = staging_->acceptance();
+  accepted.reply = std::move(stored);
+  feed(std::move(accepted));
+}
+
+void CreationRun::perform(location::create::DiscardInstance&) {
+  std::exchange(staging_, nullptr)->discard();
+}
+
+Message CreationRun::stored_reply(const location::StoredReply& reply) const {
+  const PacketDescriptor* packet = core_.application.find_packet(reply.packet);
+  return packet == nullptr ? Message() : Message(*packet, reply.payload);
+}
+
+CreateReply CreationRun::reply_to(const location::CreateOutcome& outcome) const {
+  CreateReply reply;
+  if (outcome.kind == location::CreateOutcome::Kind::Existing) {
+    reply.kind = CreateReply::Kind::Existing;
+  } else if (outcome.kind == location::CreateOutcome::Kind::Created) {
+    reply.kind = CreateReply::Kind::Created;
+  }
+  reply.generation = outcome.object_generation;
+  if (outcome.authority.has_value()) reply.mesh = outcome.authority->record.mesh;
+  if (outcome.owner.has_value()) reply.node = outcome.owner->rid;
+  if (!outcome.is_replay) {
+    reply.reply = reply_;
+  } else if (outcome.reply.has_value()) {
+    reply.reply = stored_reply(*outcome.reply);
+  }
+  return reply;
+}
+
+void CreationRun::perform(location::create::Answer& action) {
+  location::CreateOutcome& outcome = action.outcome;
+  if (outcome.kind == location::CreateOutcome::Kind::Failed) {
+    return std::exchange(done_, nullptr)(fail(*std::move(outcome.error)));
+  }
+  const CreateReply reply = reply_to(outcome);
+  if (outcome.kind == location::CreateOutcome::Kind::Created && !outcome.is_replay) {
+    std::exchange(staging_, nullptr)->expose(*std::move(outcome.authority));
+  }
+  std::exchange(done_, nullptr)(reply);
+}
+
+void CreationRun::perform(location::create::Done&) { owner_.runs_.erase(shared_from_this()); }
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,90 @@
+// Envelope: one message on its way to an object, with where its outcome goes.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <spotmesh/calls.hpp>
+#include <spotmesh/error.hpp>
+#include <spotmesh/message.hpp>
+#include <spotmesh/registration.hpp>
+#include <spotmesh/time.hpp>
+
+#include "objects/requests.hpp"
+#include "runtime/completion.hpp"
+#include "runtime/ref_counted.hpp"
+
+namespace spotmesh::objects {
+
+// A function that gets a reply exactly once: when nobody has called it, its last owner's end does,
+// with Unavailable, since the node that was to reply has ended.
+class ReplyFunction {
+ public:
+  using Function = std::function<void(Result<Message>)>;
+
+  explicit ReplyFunction(Function function) : function_(std::move(function)) {}
+  ReplyFunction(const ReplyFunction&) = delete;
+  ReplyFunction& operator=(const ReplyFunction&) = delete;
+  ~ReplyFunction();
+
+  void call(Result<Message> outcome);
+  // The caller of the operation learns its failure by other means: the function is never called.
+  void disarm() { is_done_.store(true, std::memory_order_release); }
+
+ private:
+  Function function_;
+  std::atomic<bool> is_done_{false};
+};
+
+// Where a handler's reply goes: nowhere (one-way), to a request of this node, or to a function. The
+// first outcome counts.
+class ReplySink {
+ public:
+  ReplySink() = default;
+  explicit ReplySink(runtime::Ref<PendingRequest> request) : request_(std::move(request)) {}
+  explicit ReplySink(ReplyFunction::Function function)
+      : function_(std::make_shared<ReplyFunction>(std::move(function))) {}
+
+  bool is_one_way() const { return !request_ && function_ == nullptr; }
+  void complete(Result<Message> outcome) const {
+    if (request_) {
+      request_->complete(std::move(outcome));
+    } else if (function_) {
+      function_->call(std::move(outcome));
+    }
+  }
+  void disarm() const {
+    if (function_) function_->disarm();
+  }
+
+ private:
+  runtime::Ref<PendingRequest> request_;
+  std::shared_ptr<ReplyFunction> function_;
+};
+
+struct Envelope {
+  TargetKind kind = TargetKind::Actor;
+  std::string id;
+  Message message;
+  std::optional<Instant> deadline;  // of a request
+  ReplySink reply;
+  // Of a one-way message: told when the source side has accepted it, or why not.
+  runtime::Ref<runtime::Completion<Result<void>>> accepted;
+
+  registration::MessageKind message_kind() const {
+    return reply.is_one_way() ? registration::MessageKind::Send
+                              : registration::MessageKind::Request;
+  }
+  // "send 'p.Note' to Actor 'x'", for messages.
+  std::string what() const;
+  // The message cannot be delivered.
+  void refuse(Error error);
+};
+
+std::string target_name(TargetKind kind, std::string_view id);
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,42 @@
+// Joins: the deferred Joins of this node that have started.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+
+#include <spotmesh/error.hpp>
+
+#include "objects/turn_scope.hpp"
+
+namespace spotmesh::objects {
+
+class Core;
+
+class Joins {
+ public:
+  explicit Joins(Core& core);
+  ~Joins();
+
+  // The handler that registered the Join has ended well. Any thread.
+  void start(DeferredJoin join);
+
+  // The rest is for the strand. The node stops.
+  void stop_all(const Error& error);
+  std::size_t under_way() const { return runs_.size(); }
+
+ private:
+  class Run;
+  void forget(const std::shared_ptr<Run>& run) { runs_.erase(run); }
+
+  struct ByStart {
+    bool operator()(const std::shared_ptr<Run>& a, const std::shared_ptr<Run>& b) const;
+  };
+
+  Core& core_;
+  std::uint64_t started_ = 0;
+  std::set<std::shared_ptr<Run>, ByStart> runs_;
+};
+
+}  // namespace spotmesh::objects

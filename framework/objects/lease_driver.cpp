@@ -1,0 +1,124 @@
+#include "objects/lease_driver.hpp"
+
+#include <utility>
+
+#include "objects/core.hpp"
+#include "objects/machine_driver.hpp"
+#include "objects/router.hpp"
+
+namespace spotmesh::objects {
+
+class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lease::Event> {
+ public:
+  LeaseRun(Core& core, LeaseDriver& driver)
+      : MachineDriver(core),
+        driver_(driver),
+        machine_(core.config.lease, *location::OwnerId::parse(core.identity.rid.text),
+                 core.identity.rid, core.identity.lifecycle, core.seams.random) {}
+
+  location::LeaseMachine& machine() { return machine_; }
+  const location::LeaseMachine& machine() const { return machine_; }
+
+  void perform(location::lease::Acquired&) {
+    extend();
+    driver_.on_acquired();
+  }
+  void perform(location::lease::Extended&) { extend(); }
+  void perform(location::lease::EpochChanged&) {
+    core_.router->forget_routes();
+    driver_.events_.epoch_changed();
+  }
+  void perform(location::lease::Reasserted&) {
+    extend();
+    driver_.events_.reasserted();
+  }
+  void perform(location::lease::QuietTimeOver&) {
+    core_.log(LogLevel::Info, "the store's new epoch is settled: objects are created again");
+  }
+  void perform(location::lease::Fenced& action) {
+    core_.admission.fence();
+    driver_.events_.fenced(std::move(action.reason));
+  }
+  void perform(location::lease::Released&) { driver_.events_.released(); }
+  void perform(location::lease::AcquireFailed& action) {
+    if (auto acquired = std::exchange(driver_.events_.acquired, nullptr)) {
+      acquired(fail(std::move(action.error)));
+    }
+  }
+
+ private:
+  void extend() { core_.admission.extend(machine_.view().admission_deadline); }
+
+  LeaseDriver& driver_;
+  location::LeaseMachine machine_;
+};
+
+class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::watch::Event> {
+ public:
+  WatchRun(Core& core, const location::LeaseView& lease)
+      : MachineDriver(core), machine_(core.config.lease, lease, core.seams.random) {}
+
+  location::BeatWatchMachine& machine() { return machine_; }
+
+  void perform(location::watch::OwnerSilent& action) { forget(action.run); }
+  void perform(location::watch::OwnerAlive&) {}
+  void perform(location::watch::OwnerFenced& action) { forget(action.run); }
+
+ private:
+  void forget(const location::OwnerRun& run) {
+    core_.router->forget_owner(NodeRid{run.owner.text()});
+  }
+
+  location::BeatWatchMachine machine_;
+};
+
+LeaseDriver::LeaseDriver(Core& core) : core_(core) {
+  lease_ = std::make_shared<LeaseRun>(core, *this);
+  watch_ = std::make_shared<WatchRun>(core, lease_->machine().view());
+  // Nothing mints before the lease is there, and then from a mint that knows its generation.
+  mint_.emplace(LeaseGeneration{0});
+  environment_.emplace(location::AuthorityEnvironment{.lease = lease_->machine().view(),
+                                                      .owners = watch_->machine(),
+                                                      .local = holdings_,
+                                                      .mint = *mint_,
+                                                      .random = core.seams.random,
+                                                      .faults = core.seams.faults});
+}
+
+LeaseDriver::~LeaseDriver() = default;
+
+void LeaseDriver::start(Events events) {
+  events_ = std::move(events);
+  lease_->feed(location::lease::Start{});
+}
+
+void LeaseDriver::release() { lease_->feed(location::lease::Release{}); }
+
+void LeaseDriver::on_acquired() {
+  *mint_ = location::GenerationMint(view().stamp->lease_generation);
+  if (auto acquired = std::exchange(events_.acquired, nullptr)) acquired({});
+}
+
+const location::LeaseView& LeaseDriver::view() const { return lease_->machine().view(); }
+
+const location::AuthorityEnvironment& LeaseDriver::environment() const { return *environment_; }
+
+Result<ObjectGeneration> LeaseDriver::mint() { return mint_->mint(); }
+
+void LeaseDriver::watch(location::OwnerRun run) {
+  watch_->feed(location::watch::Watch{std::move(run)});
+}
+
+void LeaseDriver::see_epoch(const location::StoreEpoch& epoch) {
+  if (view().is_held && epoch != view().epoch) {
+    lease_->feed(location::lease::EpochSeen{epoch});
+  }
+}
+
+void LeaseDriver::see_conflict(const std::string& failed_key) {
+  if (failed_key == location::keys::lease(*location::OwnerId::parse(core_.identity.rid.text))) {
+    lease_->feed(location::lease::Doubted{});
+  }
+}
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,63 @@
+// LeaseDriver: runs this node's lease and its watch over other owners.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <spotmesh/error.hpp>
+
+#include "location/authority.hpp"
+#include "location/beat_watch.hpp"
+#include "location/lease.hpp"
+#include "objects/holdings.hpp"
+
+namespace spotmesh::objects {
+
+class Core;
+
+// Strand only.
+class LeaseDriver {
+ public:
+  struct Events {
+    std::function<void(Result<void>)> acquired;  // once, the answer to start()
+    std::function<void()> epoch_changed;
+    std::function<void()> reasserted;
+    std::function<void(std::string reason)> fenced;
+    std::function<void()> released;  // the answer to release()
+  };
+
+  explicit LeaseDriver(Core& core);
+  ~LeaseDriver();
+
+  void start(Events events);
+  void release();
+
+  const location::LeaseView& view() const;
+  const location::AuthorityEnvironment& environment() const;
+  Holdings& holdings() { return holdings_; }
+  // InternalFailure when no generation is left.
+  Result<ObjectGeneration> mint();
+
+  void watch(location::OwnerRun run);
+  // What an answer of the store showed.
+  void see_epoch(const location::StoreEpoch& epoch);
+  void see_conflict(const std::string& failed_key);
+
+ private:
+  class LeaseRun;
+  class WatchRun;
+
+  void on_acquired();
+
+  Core& core_;
+  Holdings holdings_;
+  Events events_;
+  std::shared_ptr<LeaseRun> lease_;
+  std::shared_ptr<WatchRun> watch_;
+  std::optional<location::GenerationMint> mint_;
+  std::optional<location::AuthorityEnvironment> environment_;
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,138 @@
+#include "objects/message_job.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <spotmesh/limits.hpp>
+
+#include "objects/actor_cell.hpp"
+#include "objects/core.hpp"
+#include "objects/spot_cell.hpp"
+#include "objects/turn_scope.hpp"
+
+namespace spotmesh::objects {
+
+using registration::Receiver;
+
+MessageJob::MessageJob(ActorCell& actor, Message message, std::optional<Instant> deadline,
+                       ReplySink reply)
+    : core_(actor.core()),
+      actor_(&actor),
+      message_(std::move(message)),
+      deadline_(deadline),
+      reply_(std::move(reply)),
+      is_one_way_(reply_.is_one_way()) {}
+
+MessageJob::MessageJob(SpotCell& spot, Message message, std::optional<Instant> deadline,
+                       ReplySink reply)
+    : core_(spot.core()),
+      spot_(&spot),
+      message_(std::move(message)),
+      deadline_(deadline),
+      reply_(std::move(reply)),
+      is_one_way_(reply_.is_one_way()) {}
+
+std::string MessageJob::receiver_name() const {
+  return actor_ != nullptr ? actor_->name() : spot_->name();
+}
+
+const registration::Handler* MessageJob::find_handler(const SpotCell* containing_spot) const {
+  const PacketDescriptor* packet = message_.descriptor();
+  if (packet == nullptr) return nullptr;
+  if (actor_ == nullptr) {
+    return spot_->type().handlers.find(Receiver::Spot, kind(), packet->id);
+  }
+  const registration::ClassTag actor_class = actor_->type().model->actor_class;
+  if (containing_spot != nullptr) {
+    if (const auto* handler = containing_spot->type().handlers.find_for_actor(
+            kind(), packet->id, actor_class, *actor_->object())) {
+      return handler;
+    }
+  }
+  return actor_->type().handlers.find_for_actor(kind(), packet->id, actor_class, *actor_->object());
+}
+
+Task<void> MessageJob::run(runtime::Turn& turn) {
+  const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
+  turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, message_.packet_name(),
+                                               actor_, spot.get()));
+  if (deadline_.has_value() && turn.now() >= *deadline_) {
+    has_expired_ = true;
+    return {};
+  }
+  const registration::Handler* handler = find_handler(spot.get());
+  if (handler == nullptr) {
+    core_.metrics.no_handler.add();
+    invocation_.error =
+        Error::not_found(fmt::format("{} has no {} handler for packet '{}'", receiver_name(),
+                                     registration::to_string(kind()), message_.packet_name()));
+    return {};
+  }
+  context_.emplace(message_, deadline_);
+  invocation_.context = &*context_;
+  if (actor_ != nullptr) invocation_.actor = actor_->object();
+  if (spot) invocation_.spot = spot->object();
+  return handler->invoke(invocation_);
+}
+
+// What keeps the handler from counting as normally ended, with its metrics.
+std::optional<Error> MessageJob::outcome(std::exception_ptr failure) {
+  if (failure != nullptr) {
+    core_.metrics.handler_throws.add();
+    return error_of(std::move(failure), fmt::format("the handler of {} for packet '{}'",
+                                                    receiver_name(), message_.packet_name()));
+  }
+  if (has_expired_) {
+    core_.metrics.expired_requests.add();
+    return Error::deadline_exceeded("the request's deadline passed before its turn came");
+  }
+  if (invocation_.error.has_value()) {
+    if (invocation_.is_undecodable) {
+      core_.metrics.decode_failures.add();
+    } else if (context_.has_value()) {
+      core_.metrics.handler_errors.add();
+    }
+    return invocation_.error;
+  }
+  if (invocation_.reply.has_value() &&
+      invocation_.reply->payload().size() > limits::message_bytes) {
+    core_.metrics.unencodable_replies.add();
+    return Error::internal_failure(fmt::format(
+        "the reply '{}' of {} has {} bytes; {} are allowed", invocation_.reply->packet_name(),
+        receiver_name(), invocation_.reply->payload().size(), limits::message_bytes));
+  }
+  core_.metrics.handled.add();
+  return {};
+}
+
+void MessageJob::report(const Error& error) const {
+  core_.log(LogLevel::Warning,
+            fmt::format("one-way packet '{}' to {} failed: {}", message_.packet_name(),
+                        receiver_name(), to_string(error)));
+}
+
+void MessageJob::finished(runtime::Turn& turn, std::exception_ptr failure) {
+  std::optional<Error> error = outcome(std::move(failure));
+  const bool is_normal = !error.has_value();
+  if (is_one_way_) {
+    if (error.has_value()) report(*error);
+  } else if (error.has_value()) {
+    reply_.complete(fail(*std::move(error)));
+  } else {
+    reply_.complete(*std::move(invocation_.reply));
+  }
+  // After the reply: whatever has become of the requester does not stop a Join.
+  static_cast<ObjectScope*>(turn.scope())->end(is_normal);
+}
+
+void MessageJob::refuse(const Error& error) {
+  core_.metrics.refused_messages.add();
+  if (is_one_way_) {
+    report(error);
+  } else {
+    reply_.complete(fail(error));
+  }
+}
+
+}  // namespace spotmesh::objects

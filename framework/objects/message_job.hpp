@@ -1,0 +1,51 @@
+// MessageJob: a message in the application lane of an Actor or Spot.
+#pragma once
+
+#include <optional>
+
+#include <spotmesh/message.hpp>
+#include <spotmesh/message_context.hpp>
+#include <spotmesh/registration.hpp>
+
+#include "objects/envelope.hpp"
+#include "runtime/job.hpp"
+#include "runtime/ref_counted.hpp"
+
+namespace spotmesh::objects {
+
+class ActorCell;
+class Core;
+class SpotCell;
+
+// Its mailbox keeps the cell alive while it runs.
+class MessageJob final : public runtime::Job {
+ public:
+  MessageJob(ActorCell& actor, Message message, std::optional<Instant> deadline, ReplySink reply);
+  MessageJob(SpotCell& spot, Message message, std::optional<Instant> deadline, ReplySink reply);
+
+  Task<void> run(runtime::Turn& turn) override;
+  void finished(runtime::Turn& turn, std::exception_ptr failure) override;
+  void refuse(const Error& error) override;
+
+ private:
+  registration::MessageKind kind() const {
+    return is_one_way_ ? registration::MessageKind::Send : registration::MessageKind::Request;
+  }
+  const registration::Handler* find_handler(const SpotCell* containing_spot) const;
+  std::string receiver_name() const;
+  std::optional<Error> outcome(std::exception_ptr failure);
+  void report(const Error& error) const;
+
+  Core& core_;
+  ActorCell* actor_ = nullptr;
+  SpotCell* spot_ = nullptr;
+  Message message_;
+  std::optional<Instant> deadline_;
+  ReplySink reply_;
+  bool is_one_way_;
+  bool has_expired_ = false;
+  std::optional<MessageContext> context_;
+  registration::Invocation invocation_;
+};
+
+}  // namespace spotmesh::objects

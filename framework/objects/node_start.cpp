@@ -1,0 +1,114 @@
+#include "objects/node_start.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/random.hpp"
+#include "location/authority.hpp"
+#include "location/keys.hpp"
+#include "objects/callback_job.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/registry.hpp"
+#include "objects/store_operations.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+constexpr std::string_view entry_spot_type = "entry";
+
+SpotId new_entry_spot_id(const Core& core) {
+  Random& random = core.seams.random;
+  const std::uint64_t high = random.next_u64();
+  return *SpotId::parse(
+      fmt::format("{}-entry-{}", core.identity.prefix, uuid_v4(high, random.next_u64())));
+}
+
+location::AuthorityRecord entry_record(const Core& core, const SpotCell& spot) {
+  return {.state = location::AuthorityState::Ready,
+          .kind = location::ObjectKind::EntrySpot,
+          .stable_type = *StableType::parse(entry_spot_type),
+          .object_generation = spot.generation(),
+          .owner_generation = AuthorityOwnerGeneration{1},
+          .owner = *core.lease->view().stamp,
+          .mesh = spot.mesh().name,
+          .reservation = random_id<ReservationId>(core.seams.random)};
+}
+
+}  // namespace
+
+void ObjectsNode::Starting::on_lease(Result<void> acquired) {
+  if (!acquired) return end(std::move(acquired));
+  next_mesh();
+}
+
+void ObjectsNode::Starting::next_mesh() {
+  const auto& meshes = core_.application.meshes();
+  while (next_ < meshes.size()) {
+    const MeshTypes& mesh = *meshes[next_++];
+    if (mesh.entry_spot != nullptr) return make_entry_spot(mesh);
+  }
+  publisher_.publish(location::HostState::Serving,
+                     [this](Result<void> written) { end(std::move(written)); });
+}
+
+void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
+  auto generation = core_.lease->mint();
+  if (!generation) return end(fail(generation.error()));
+  auto spot = runtime::make_ref<SpotCell>(core_, mesh, *mesh.entry_spot, new_entry_spot_id(core_),
+                                          *generation, location::ObjectKind::EntrySpot);
+  core_.lease->holdings().add(location::keys::spot(spot->id()), *generation);
+  push_callback(
+      core_, spot->mailbox(), {.what = "the factory of the Entry Spot", .spot = spot.get()},
+      [this, spot]() -> Task<void> {
+        auto adopted = spot->adopt(spot->type().model->factory(spot->context()));
+        if (adopted) {
+          spot->object()->configure();
+        } else {
+          failure_ = adopted.error();
+        }
+        return {};
+      },
+      [this, spot](std::optional<Error> error) {
+        if (!error.has_value()) error = std::exchange(failure_, std::nullopt);
+        if (error.has_value()) return end(fail(*std::move(error)));
+        write_record(spot);
+      });
+}
+
+void ObjectsNode::Starting::write_record(const runtime::Ref<SpotCell>& spot) {
+  location::AuthorityRecord record = entry_record(core_, *spot);
+  location::Commit commit = location::write_object(
+      core_.lease->view(), location::keys::spot(spot->id()), std::nullopt, record);
+  core_.operations->settle(
+      "record of " + spot->name(), std::move(commit),
+      core_.now() + limits::default_operation_timeout,
+      [this, spot, record = std::move(record)](const location::SettleOutcome& outcome) {
+        if (outcome.kind == location::SettleOutcome::Kind::Applied) {
+          return expose(spot, record, outcome.versions.front());
+        }
+        end(fail(outcome.error.value_or(Error::unavailable(
+            fmt::format("the record of {} cannot be written: '{}' stands against it", spot->name(),
+                        location::keys::printable(outcome.failed_key))))));
+      });
+}
+
+void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
+                                   location::AuthorityRecord record,
+                                   location::StoreVersion version) {
+  spot->authority = location::VersionedAuthority{std::move(record), version};
+  spot->state = CellState::Ready;
+  core_.entry_spots.emplace(&spot->mesh(), spot);
+  core_.registry->add(spot);
+  spot->timers().start_declared();
+  next_mesh();
+}
+
+void ObjectsNode::Starting::end(Result<void> result) {
+  if (result) {
+    core_.emit("node.serving", core_.identity.rid.text);
+  }
+  std::exchange(done_, nullptr)(std::move(result));
+}
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,40 @@
+// The start of an ObjectsNode, step by step on the strand.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include <spotmesh/error.hpp>
+
+#include "objects/core.hpp"
+#include "objects/descriptor_publisher.hpp"
+#include "objects/objects_node.hpp"
+#include "objects/spot_cell.hpp"
+
+namespace spotmesh::objects {
+
+class ObjectsNode::Starting {
+ public:
+  Starting(Core& core, DescriptorPublisher& publisher, std::function<void(Result<void>)> done)
+      : core_(core), publisher_(publisher), done_(std::move(done)) {}
+
+  void on_lease(Result<void> acquired);
+
+ private:
+  // Entry Spots one after the other, then the descriptor.
+  void next_mesh();
+  void make_entry_spot(const MeshTypes& mesh);
+  void write_record(const runtime::Ref<SpotCell>& spot);
+  void expose(const runtime::Ref<SpotCell>& spot, location::AuthorityRecord record,
+              location::StoreVersion version);
+  void end(Result<void> result);
+
+  Core& core_;
+  DescriptorPublisher& publisher_;
+  std::function<void(Result<void>)> done_;
+  std::size_t next_ = 0;
+  std::optional<Error> failure_;  // what adopting the Entry Spot's object found
+};
+
+}  // namespace spotmesh::objects

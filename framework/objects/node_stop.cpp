@@ -1,0 +1,139 @@
+#include "objects/node_stop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "location/authority.hpp"
+#include "location/keys.hpp"
+#include "objects/creations.hpp"
+#include "objects/destructions.hpp"
+#include "objects/joins.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/registry.hpp"
+#include "objects/requests.hpp"
+#include "objects/router.hpp"
+#include "objects/store_operations.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+// How often it is looked whether everything has ended.
+constexpr Duration look_interval = std::chrono::milliseconds(10);
+// For turns that learn at the deadline that what they wait for will not come.
+constexpr Duration last_turns = std::chrono::milliseconds(200);
+constexpr Duration removal_timeout = std::chrono::seconds(1);
+constexpr std::size_t records_per_commit = 60;
+
+bool is_idle(const runtime::Mailbox& mailbox) {
+  const runtime::Mailbox::Backlog backlog = mailbox.backlog();
+  return backlog.application == 0 && backlog.control == 0 && !backlog.is_running;
+}
+
+}  // namespace
+
+ObjectsNode::Stopping::Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline,
+                                std::function<void()> done)
+    : core_(core),
+      publisher_(publisher),
+      deadline_(deadline),
+      ending_until_(deadline + last_turns),
+      done_(std::move(done)),
+      timer_(core, [this] { look(); }) {}
+
+void ObjectsNode::Stopping::begin() {
+  core_.set_draining();
+  core_.emit("node.draining", core_.identity.rid.text);
+  if (!core_.lease->view().is_held) return release();
+  publisher_.publish(location::HostState::Draining, [](const Result<void>&) {});
+  core_.creations->stop_all();
+  core_.joins->stop_all(core_.stopping_error());
+  close_spots();
+  look();
+}
+
+void ObjectsNode::Stopping::close_spots() {
+  for (const auto& spot : core_.registry->spots()) {
+    if (spot->is_entry_spot() || spot->state != CellState::Ready) continue;
+    spot->state = CellState::Ending;
+    ++closing_;
+    core_.destructions->run_closing(*spot, ClosingReason::Shutdown, deadline_,
+                                    [this] { --closing_; });
+  }
+}
+
+bool ObjectsNode::Stopping::is_quiet() const {
+  if (closing_ > 0 || core_.creations->under_way() > 0 || core_.joins->under_way() > 0 ||
+      core_.destructions->under_way() > 0) {
+    return false;
+  }
+  return std::ranges::all_of(core_.registry->actors(),
+                             [](const auto& actor) { return is_idle(actor->mailbox()); }) &&
+         std::ranges::all_of(core_.registry->spots(),
+                             [](const auto& spot) { return is_idle(spot->mailbox()); });
+}
+
+void ObjectsNode::Stopping::look() {
+  if (phase_ == Phase::Draining && (is_quiet() || core_.now() >= deadline_)) end_what_waits();
+  if (phase_ == Phase::Ending && (is_quiet() || core_.now() >= ending_until_)) {
+    return remove_records();
+  }
+  timer_.arm(core_.now() + look_interval);
+}
+
+void ObjectsNode::Stopping::end_what_waits() {
+  phase_ = Phase::Ending;
+  core_.set_stopped();
+  core_.router->refuse_all(core_.stopping_error());
+  core_.requests->complete_all(core_.stopping_error());
+}
+
+void ObjectsNode::Stopping::remove_records() {
+  phase_ = Phase::Removing;
+  publisher_.stop();
+  for (const auto& actor : core_.registry->actors()) {
+    actor->timers().close();
+    actor->mailbox().close(core_.stopping_error());
+    records_.push_back({location::keys::actor(actor->id()), actor->authority->version});
+  }
+  for (const auto& spot : core_.registry->spots()) {
+    spot->timers().close();
+    spot->mailbox().close(core_.stopping_error());
+    records_.push_back({location::keys::spot(spot->id()), spot->authority->version});
+  }
+  remove_next();
+}
+
+// What cannot be deleted now is free all the same once the lease is given back.
+void ObjectsNode::Stopping::remove_next() {
+  if (records_.empty() || !core_.lease->view().is_held) return release();
+  location::Commit commit = location::owned_commit(core_.lease->view());
+  for (std::size_t i = 0; i < records_per_commit && !records_.empty(); ++i) {
+    commit.writes.push_back({records_.back().key, std::nullopt});
+    commit.conditions.push_back(std::move(records_.back()));
+    records_.pop_back();
+  }
+  core_.operations->settle("records of a node that stops", std::move(commit),
+                           core_.now() + removal_timeout,
+                           [this](const location::SettleOutcome& outcome) {
+                             if (outcome.kind == location::SettleOutcome::Kind::NotApplied) {
+                               records_.clear();
+                             }
+                             remove_next();
+                           });
+}
+
+void ObjectsNode::Stopping::release() {
+  phase_ = Phase::Releasing;
+  timer_.cancel();
+  core_.lease->release();
+}
+
+void ObjectsNode::Stopping::on_released() {
+  if (phase_ == Phase::Done) return;
+  phase_ = Phase::Done;
+  timer_.cancel();
+  core_.emit("node.stopped", core_.identity.rid.text);
+  if (auto done = std::exchange(done_, nullptr)) done();
+}
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,55 @@
+// The clean end of an ObjectsNode, step by step on the strand.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <spotmesh/time.hpp>
+
+#include "location/store.hpp"
+#include "objects/core.hpp"
+#include "objects/descriptor_publisher.hpp"
+#include "objects/objects_node.hpp"
+#include "objects/store_port.hpp"
+
+namespace spotmesh::objects {
+
+class ObjectsNode::Stopping {
+ public:
+  Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline,
+           std::function<void()> done);
+
+  void begin();
+  // The lease was given back, or is lost.
+  void on_released();
+
+ private:
+  enum class Phase {
+    Draining,  // what was accepted ends
+    Ending,    // what still waited has been completed with ShuttingDown, and ends
+    Removing,  // records are deleted
+    Releasing,
+    Done
+  };
+
+  void close_spots();
+  void look();
+  bool is_quiet() const;
+  void end_what_waits();
+  void remove_records();
+  void remove_next();
+  void release();
+
+  Core& core_;
+  DescriptorPublisher& publisher_;
+  const Instant deadline_;
+  Instant ending_until_;
+  std::function<void()> done_;
+  StrandTimer timer_;
+  Phase phase_ = Phase::Draining;
+  std::size_t closing_ = 0;  // on_closing callbacks that have not ended
+  std::vector<location::Condition> records_;
+};
+
+}  // namespace spotmesh::objects

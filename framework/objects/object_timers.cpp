@@ -1,0 +1,105 @@
+#include "objects/object_timers.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "objects/actor_cell.hpp"
+#include "objects/core.hpp"
+#include "objects/spot_cell.hpp"
+#include "objects/turn_scope.hpp"
+
+namespace spotmesh::objects {
+
+ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
+                           ActorCell* actor, SpotCell* spot)
+    : core_(core),
+      mailbox_(mailbox),
+      handlers_(handlers),
+      actor_(actor),
+      spot_(spot),
+      timers_(core.seams.clock, core.seams.timers, mailbox, *this) {}
+
+std::string ObjectTimers::owner_name() const {
+  return actor_ != nullptr ? actor_->name() : spot_->name();
+}
+
+void ObjectTimers::start_declared() {
+  for (const registration::Timer& timer : handlers_.timers()) {
+    if (!timer.period.has_value()) continue;
+    auto started = timers_.start(
+        timer.key,
+        {.first_after = *timer.period, .interval = *timer.period, .overrun = timer.overrun});
+    if (!started) {
+      core_.log(LogLevel::Error, fmt::format("timer '{}' of {} did not start: {}", timer.key,
+                                             owner_name(), to_string(started.error())));
+    }
+  }
+}
+
+bool ObjectTimers::is_own_turn() const {
+  const runtime::Turn* turn = runtime::Turn::current();
+  return turn != nullptr && mailbox_.runs_on(turn->gate());
+}
+
+Result<const registration::Timer*> ObjectTimers::require(std::string_view key) const {
+  if (!is_own_turn()) {
+    return fail(Error::invalid_operation(fmt::format(
+        "timer '{}' of {} was started outside the turns of its gate", key, owner_name())));
+  }
+  const registration::Timer* timer = handlers_.find_timer(key);
+  if (timer == nullptr) {
+    return fail(Error::not_found(fmt::format(
+        "{} has no timer '{}'; declare it in handlers() with on.timer", owner_name(), key)));
+  }
+  return timer;
+}
+
+Result<void> ObjectTimers::start(std::string_view key, Duration period) {
+  auto timer = require(key);
+  if (!timer) return fail(timer.error());
+  if (period < runtime::KeyedTimers::shortest_interval) {
+    return fail(Error::invalid_operation(
+        fmt::format("the period of timer '{}' is shorter than 1 ms", key)));
+  }
+  return timers_.start(key,
+                       {.first_after = period, .interval = period, .overrun = (*timer)->overrun});
+}
+
+Result<void> ObjectTimers::start_once(std::string_view key, Duration delay) {
+  auto timer = require(key);
+  if (!timer) return fail(timer.error());
+  return timers_.start(key, {.first_after = delay, .overrun = (*timer)->overrun});
+}
+
+bool ObjectTimers::cancel(std::string_view key) { return is_own_turn() && timers_.cancel(key); }
+
+Task<void> ObjectTimers::run_tick(runtime::Turn& turn, std::string_view key,
+                                  const TimerTick& tick) {
+  const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
+  turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, "a timer handler",
+                                               actor_, spot.get()));
+  running_.emplace(
+      registration::TimerInvocation{.actor = actor_ != nullptr ? actor_->object() : nullptr,
+                                    .spot = spot_ != nullptr ? spot_->object() : nullptr,
+                                    .tick = tick});
+  return handlers_.find_timer(key)->invoke(*running_);
+}
+
+void ObjectTimers::tick_finished(runtime::Turn& turn, std::string_view key,
+                                 std::exception_ptr failure) {
+  std::optional<Error> error;
+  if (failure != nullptr) {
+    error = error_of(std::move(failure), fmt::format("the handler of timer '{}'", key));
+    core_.metrics.callback_throws.add();
+  } else if (running_.has_value() && running_->error.has_value()) {
+    error = running_->error;
+    core_.metrics.handler_errors.add();
+  }
+  running_.reset();
+  static_cast<ObjectScope*>(turn.scope())->end(!error.has_value());
+  if (!error.has_value()) return;
+  core_.log(LogLevel::Error, error->message(), {{"owner", owner_name()}});
+}
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,66 @@
+// ObjectTimers: the declared timers of one Actor or Spot.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <spotmesh/error.hpp>
+#include <spotmesh/registration.hpp>
+#include <spotmesh/task.hpp>
+#include <spotmesh/time.hpp>
+#include <spotmesh/timer_control.hpp>
+
+#include "runtime/keyed_timers.hpp"
+#include "runtime/mailbox.hpp"
+
+namespace spotmesh::objects {
+
+class ActorCell;
+class Core;
+class HandlerTable;
+class SpotCell;
+
+// What TimerControl stands on.
+class TimerBackend {
+ public:
+  virtual ~TimerBackend() = default;
+  virtual Result<void> start(std::string_view key, Duration period) = 0;
+  virtual Result<void> start_once(std::string_view key, Duration delay) = 0;
+  virtual bool cancel(std::string_view key) = 0;
+};
+
+class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
+ public:
+  // Exactly one of `actor` and `spot` is the owner; it contains this.
+  ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
+               ActorCell* actor, SpotCell* spot);
+
+  // Starts the timers that were declared with a period. When the owner has become Ready.
+  void start_declared();
+  // Ends all timers for good.
+  void close() { timers_.close(); }
+
+  Result<void> start(std::string_view key, Duration period) override;
+  Result<void> start_once(std::string_view key, Duration delay) override;
+  bool cancel(std::string_view key) override;
+
+ private:
+  Task<void> run_tick(runtime::Turn& turn, std::string_view key, const TimerTick& tick) override;
+  void tick_finished(runtime::Turn& turn, std::string_view key,
+                     std::exception_ptr failure) override;
+  Result<const registration::Timer*> require(std::string_view key) const;
+  bool is_own_turn() const;
+  std::string owner_name() const;
+
+  Core& core_;
+  runtime::Mailbox& mailbox_;
+  const HandlerTable& handlers_;
+  ActorCell* actor_;
+  SpotCell* spot_;
+  std::optional<registration::TimerInvocation> running_;  // one mailbox runs one turn at a time
+  runtime::KeyedTimers timers_;
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,116 @@
+#include "objects/objects_node.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "objects/binding_table.hpp"
+#include "objects/core.hpp"
+#include "objects/descriptor_publisher.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/node_start.hpp"
+#include "objects/node_stop.hpp"
+#include "objects/registry.hpp"
+#include "objects/requests.hpp"
+#include "objects/router.hpp"
+
+namespace spotmesh::objects {
+
+ObjectsNode::ObjectsNode(const FrozenApplication& application, NodeIdentity identity,
+                         ObjectsConfig config, const Seams& seams) {
+  if (auto valid = location::validate(config.lease); !valid) {
+    throw ConfigurationError(valid.error().message());
+  }
+  core_ = std::make_unique<Core>(application, std::move(identity), std::move(config), seams);
+  publisher_ = std::make_unique<DescriptorPublisher>(*core_);
+}
+
+ObjectsNode::~ObjectsNode() { abandon(); }
+
+void ObjectsNode::set_sessions(SessionRoutes& sessions) { core_->sessions = &sessions; }
+
+void ObjectsNode::on_fenced(std::function<void(std::string)> told) { fenced_ = std::move(told); }
+
+void ObjectsNode::start(std::function<void(Result<void>)> done) {
+  core_->strand.post([this, done = std::move(done)]() mutable {
+    starting_ = std::make_unique<Starting>(*core_, *publisher_, std::move(done));
+    core_->lease->start(
+        {.acquired = [this](Result<void> acquired) { starting_->on_lease(std::move(acquired)); },
+         .epoch_changed =
+             [this] {
+               core_->log(LogLevel::Warning, "the store has forgotten: it shows a new epoch");
+             },
+         .reasserted = [] {},
+         .fenced = [this](const std::string& reason) { on_lease_lost(reason); },
+         .released = [this] { stopping_->on_released(); }});
+  });
+}
+
+void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
+  core_->strand.post([this, deadline, done = std::move(done)]() mutable {
+    stopping_ =
+        std::make_unique<Stopping>(*core_, *publisher_, deadline, [this, done = std::move(done)] {
+          let_go();
+          done();
+        });
+    stopping_->begin();
+  });
+}
+
+void ObjectsNode::on_lease_lost(const std::string& reason) {
+  core_->log(LogLevel::Error, fmt::format("this node's lease is lost: {}", reason));
+  core_->emit("node.fenced", core_->identity.rid.text, {{"reason", reason}});
+  core_->set_stopped();
+  publisher_->stop();
+  const Error error =
+      Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
+  for (const auto& gate : core_->gates.all()) gate->abandon();
+  core_->router->refuse_all(error);
+  core_->requests->complete_all(error);
+  if (fenced_) fenced_(reason);
+  if (stopping_) stopping_->on_released();
+}
+
+void ObjectsNode::abandon() {
+  core_->strand.close();
+  let_go();
+}
+
+// Nothing runs any more: ends the circles of references in which cells hold each other.
+void ObjectsNode::let_go() {
+  core_->set_stopped();
+  core_->admission.fence();
+  for (const auto& gate : core_->gates.all()) gate->abandon();
+  const Error error =
+      Error::shutting_down(fmt::format("node {} has ended", core_->identity.rid.text));
+  core_->router->refuse_all(error);
+  core_->requests->complete_all(error);
+  for (const auto& actor : core_->registry->actors()) {
+    actor->timers().close();
+    actor->mailbox().close(error);
+    actor->drop_claims();
+    actor->set_spot({});
+    core_->registry->remove(*actor);
+  }
+  for (const auto& spot : core_->registry->spots()) {
+    spot->timers().close();
+    spot->mailbox().close(error);
+    spot->drop_members();
+    core_->registry->remove(*spot);
+  }
+  core_->entry_spots.clear();
+}
+
+Bindings& ObjectsNode::bindings() { return *core_->bindings; }
+
+std::unique_ptr<Caller> ObjectsNode::new_session_caller(const SessionId& session) {
+  return std::make_unique<Caller>(
+      *core_, std::string(),
+      Logger(core_->seams.log, "session", {{"session", to_string(session)}}));
+}
+
+const NodeIdentity& ObjectsNode::identity() const { return core_->identity; }
+const Metrics& ObjectsNode::metrics() const { return core_->metrics; }
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,99 @@
+// Registry: the Ready objects of this node, by id.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <spotmesh/ids.hpp>
+
+#include "objects/actor_cell.hpp"
+#include "objects/spot_cell.hpp"
+#include "runtime/ref_counted.hpp"
+
+namespace spotmesh::objects {
+
+// Any thread; changed on the strand alone.
+class Registry {
+ public:
+  runtime::Ref<ActorCell> find_actor(std::string_view id) const { return actors_.find(id); }
+  runtime::Ref<SpotCell> find_spot(std::string_view id) const { return spots_.find(id); }
+  void add(runtime::Ref<ActorCell> cell) {
+    std::string id = cell->id().text();
+    actors_.add(std::move(id), std::move(cell));
+  }
+  void add(runtime::Ref<SpotCell> cell) {
+    std::string id = cell->id().text();
+    spots_.add(std::move(id), std::move(cell));
+  }
+  void remove(const ActorCell& cell) { actors_.remove(cell.id().text()); }
+  void remove(const SpotCell& cell) { spots_.remove(cell.id().text()); }
+
+  std::vector<runtime::Ref<ActorCell>> actors() const { return actors_.all(); }
+  std::vector<runtime::Ref<SpotCell>> spots() const { return spots_.all(); }
+
+ private:
+  template <typename Cell>
+  class Table {
+   public:
+    runtime::Ref<Cell> find(std::string_view id) const {
+      const Shard& shard = shard_of(id);
+      std::lock_guard lock(shard.mutex);
+      const auto found = shard.cells.find(id);
+      return found == shard.cells.end() ? runtime::Ref<Cell>() : found->second;
+    }
+    void add(std::string id, runtime::Ref<Cell> cell) {
+      Shard& shard = shard_of(id);
+      std::lock_guard lock(shard.mutex);
+      shard.cells.insert_or_assign(std::move(id), std::move(cell));
+    }
+    void remove(const std::string& id) {
+      runtime::Ref<Cell> last;  // ends outside the lock
+      Shard& shard = shard_of(id);
+      std::lock_guard lock(shard.mutex);
+      const auto found = shard.cells.find(id);
+      if (found == shard.cells.end()) return;
+      last = std::move(found->second);
+      shard.cells.erase(found);
+    }
+    std::vector<runtime::Ref<Cell>> all() const {
+      std::vector<runtime::Ref<Cell>> found;
+      for (const Shard& shard : shards_) {
+        std::lock_guard lock(shard.mutex);
+        for (const auto& [id, cell] : shard.cells) found.push_back(cell);
+      }
+      // The order of a hash table is no one's business, and must not enter a simulated run.
+      std::ranges::sort(found, {}, [](const auto& cell) { return cell->id(); });
+      return found;
+    }
+
+   private:
+    struct Hash {
+      using is_transparent = void;
+      std::size_t operator()(std::string_view id) const {
+        return std::hash<std::string_view>{}(id);
+      }
+    };
+    struct Shard {
+      mutable std::mutex mutex;
+      std::unordered_map<std::string, runtime::Ref<Cell>, Hash, std::equal_to<>> cells;
+    };
+    static constexpr std::size_t shard_count = 64;
+
+    const Shard& shard_of(std::string_view id) const { return shards_[Hash{}(id) % shard_count]; }
+    Shard& shard_of(std::string_view id) { return shards_[Hash{}(id) % shard_count]; }
+
+    std::array<Shard, shard_count> shards_;
+  };
+
+  Table<ActorCell> actors_;
+  Table<SpotCell> spots_;
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,100 @@
+#include "objects/requests.hpp"
+
+#include <cassert>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "objects/core.hpp"
+
+namespace spotmesh::objects {
+
+PendingRequest::PendingRequest(RequestTable& table, std::string what)
+    : table_(table),
+      what_(std::move(what)),
+      completion_(runtime::make_completion<Result<Message>>()) {}
+
+bool PendingRequest::complete(Result<Message> outcome) {
+  const runtime::Ref<PendingRequest> self(this);
+  if (!completion_->complete(std::move(outcome))) {
+    table_.core_.metrics.late_replies.add();
+    return false;
+  }
+  table_.close(*this);
+  return true;
+}
+
+void PendingRequest::on_timer(Instant) {
+  // Let go by hand: this arming's reference.
+  const runtime::Ref<PendingRequest> self(this);
+  release_ref();
+  if (completion_->complete(fail(Error::deadline_exceeded(what_ + " got no reply in time")))) {
+    table_.close(*this);
+  }
+}
+
+RequestTable::RequestTable(Core& core) : core_(core) {}
+
+RequestTable::~RequestTable() { assert(count_.load() == 0); }
+
+RequestTable::Shard& RequestTable::shard_of(const PendingRequest& request) {
+  return shards_[(reinterpret_cast<std::uintptr_t>(&request) >> 8) % shard_count];
+}
+
+Result<runtime::Ref<PendingRequest>> RequestTable::open(std::string what, Instant deadline) {
+  if (count_.fetch_add(1, std::memory_order_relaxed) >= core_.config.requests_in_flight) {
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return fail(Error::capacity_exceeded(
+        fmt::format("{} was not sent: {} requests of this node are unanswered", what,
+                    core_.config.requests_in_flight)));
+  }
+  core_.metrics.requests_in_flight.add();
+  const runtime::Ref<PendingRequest> request(new PendingRequest(*this, std::move(what)));
+  Shard& shard = shard_of(*request);
+  {
+    std::lock_guard lock(shard.mutex);
+    request->add_ref();  // the table's, let go in close()
+    request->next_ = shard.first;
+    if (shard.first != nullptr) shard.first->previous_ = request.get();
+    shard.first = request.get();
+  }
+  request->add_ref();  // the timer's
+  core_.seams.timers.arm(*request, deadline);
+  return request;
+}
+
+void RequestTable::close(PendingRequest& request) {
+  {
+    Shard& shard = shard_of(request);
+    std::lock_guard lock(shard.mutex);
+    if (request.previous_ != nullptr) request.previous_->next_ = request.next_;
+    if (request.next_ != nullptr) request.next_->previous_ = request.previous_;
+    if (shard.first == &request) shard.first = request.next_;
+    request.previous_ = request.next_ = nullptr;
+  }
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  core_.metrics.requests_in_flight.add(-1);
+  if (core_.seams.timers.cancel(request)) request.release_ref();
+  request.release_ref();
+}
+
+void RequestTable::complete_all(const Error& error) {
+  for (Shard& shard : shards_) {
+    while (true) {
+      runtime::Ref<PendingRequest> request;
+      {
+        std::lock_guard lock(shard.mutex);
+        request = runtime::Ref<PendingRequest>(shard.first);
+      }
+      if (!request) break;
+      if (!request->completion_->complete(fail(error))) {
+        // Somebody else is completing it and about to take it out.
+        continue;
+      }
+      close(*request);
+    }
+  }
+}
+
+}  // namespace spotmesh::objects

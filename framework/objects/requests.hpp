@@ -1,0 +1,80 @@
+// RequestTable: the requests of this node that wait for their one reply.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include <spotmesh/error.hpp>
+#include <spotmesh/message.hpp>
+#include <spotmesh/time.hpp>
+
+#include "runtime/completion.hpp"
+#include "runtime/pool.hpp"
+#include "runtime/ref_counted.hpp"
+#include "runtime/timers.hpp"
+
+namespace spotmesh::objects {
+
+class Core;
+class RequestTable;
+
+// One request. It ends with the first of reply, error, deadline and shutdown; whatever comes later
+// is dropped and counted.
+class PendingRequest final : public runtime::RefCounted, private runtime::TimerEntry {
+ public:
+  // Any thread. Whether it was the first.
+  bool complete(Result<Message> outcome);
+  runtime::Completion<Result<Message>>& completion() { return *completion_; }
+
+  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void operator delete(void* block, std::size_t size) noexcept {
+    runtime::pool_free(block, size);
+  }
+
+ private:
+  friend class RequestTable;
+  PendingRequest(RequestTable& table, std::string what);
+  ~PendingRequest() override = default;
+  void on_timer(Instant now) override;
+
+  RequestTable& table_;
+  const std::string what_;
+  const runtime::Ref<runtime::Completion<Result<Message>>> completion_;
+  PendingRequest* previous_ = nullptr;  // of its shard
+  PendingRequest* next_ = nullptr;
+};
+
+class RequestTable {
+ public:
+  explicit RequestTable(Core& core);
+  // Every request has been completed and every timer has been cancelled: complete_all() was called.
+  ~RequestTable();
+
+  // `what` names it in errors ("request 'p.Ask' to Actor 'x'"). CapacityExceeded past
+  // ObjectsConfig::requests_in_flight.
+  Result<runtime::Ref<PendingRequest>> open(std::string what, Instant deadline);
+  // Ends all that wait, with the error.
+  void complete_all(const Error& error);
+
+ private:
+  friend class PendingRequest;
+  struct Shard {
+    std::mutex mutex;
+    PendingRequest* first = nullptr;
+  };
+  static constexpr std::size_t shard_count = 16;
+
+  Shard& shard_of(const PendingRequest& request);
+  // The request has been completed; the table lets go of it.
+  void close(PendingRequest& request);
+
+  Core& core_;
+  std::array<Shard, shard_count> shards_;
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace spotmesh::objects

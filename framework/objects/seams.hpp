@@ -1,0 +1,63 @@
+// What a node's object side is handed from outside, and its settings.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <spotmesh/ids.hpp>
+#include <spotmesh/limits.hpp>
+#include <spotmesh/time.hpp>
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "location/lease_view.hpp"
+#include "location/store.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/faults.hpp"
+#include "runtime/gate.hpp"
+#include "runtime/mailbox.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/timers.hpp"
+#include "runtime/workers.hpp"
+
+namespace spotmesh::objects {
+
+class RemoteObjects;
+
+// All of it outlives the node's object side.
+struct Seams {
+  runtime::Clock& clock;
+  runtime::Scheduler& scheduler;
+  runtime::Timers& timers;
+  runtime::Workers& workers;
+  location::LocationStore& store;
+  Random& random;
+  LogSink& log;
+  EventSink& events;
+  RemoteObjects& remote;
+  runtime::TurnObserver* observer = nullptr;
+  runtime::Faults* faults = nullptr;
+};
+
+// Who this run of the node is.
+struct NodeIdentity {
+  NodeRid rid;
+  LifecycleId lifecycle;
+  std::string prefix;  // of the RID and of Entry Spot ids
+};
+
+// A fresh identity: `<prefix>-<uuid-v4>` and a random lifecycle. `prefix` is valid.
+NodeIdentity new_identity(const std::string& prefix, Random& random);
+
+struct ObjectsConfig {
+  std::string application_version;
+  std::string advertised_address;  // of the mesh listener; empty: none
+  bool is_stream_gateway = false;  // for the node's descriptor
+  location::LeaseConfig lease;
+  runtime::Mailbox::Bounds mailbox;
+  std::size_t requests_in_flight = limits::requests_in_flight_per_node;
+  Duration route_cache_max_age = limits::route_cache_max_age;
+  std::size_t route_cache_entries = limits::route_cache_entries;
+};
+
+}  // namespace spotmesh::objects

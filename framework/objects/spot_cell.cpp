@@ -1,0 +1,78 @@
+#include "objects/spot_cell.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "objects/core.hpp"
+#include "objects/turn_scope.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+Logger logger_of(Core& core, const SpotId& id, const SpotType& type) {
+  return Logger(core.seams.log, "spot", {{"spot", id.text()}, {"type", type.name}});
+}
+
+}  // namespace
+
+SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, SpotId id,
+                   ObjectGeneration generation, location::ObjectKind kind)
+    : core_(core),
+      mesh_(mesh),
+      type_(type),
+      id_(std::move(id)),
+      generation_(generation),
+      kind_(kind),
+      gate_(core.new_gate()),
+      gate_number_(core.gates.add(*gate_)),
+      mailbox_(*this, *gate_, core.config.mailbox),
+      caller_(core, mesh.name, logger_of(core, id_, type)),
+      timers_(core, mailbox_, type.handlers, nullptr, this),
+      context_(*this, caller_, timers_) {}
+
+SpotCell::~SpotCell() { core_.gates.remove(gate_number_); }
+
+SpotRef SpotCell::ref() const { return {id_, generation_, mesh_.name, core_.identity.rid}; }
+
+std::string SpotCell::name() const {
+  return fmt::format("{} '{}'", is_entry_spot() ? "Entry Spot" : "Spot", id_.text());
+}
+
+Result<void> SpotCell::adopt(std::unique_ptr<Spot> product) {
+  if (product == nullptr) {
+    return fail(Error::internal_failure(fmt::format("the factory of {} returned nothing", name())));
+  }
+  if (&product->context() != &context_) {
+    return fail(Error::internal_failure(fmt::format(
+        "the factory built {} with another context than the one it was given", name())));
+  }
+  object_ = std::move(product);
+  return {};
+}
+
+void SpotCell::add_member(runtime::Ref<ActorCell> actor) { members_.push_back(std::move(actor)); }
+
+void SpotCell::remove_member(const ActorCell& actor) {
+  std::erase_if(members_, [&](const auto& member) { return member.get() == &actor; });
+}
+
+std::vector<Actor*> SpotCell::usable_members() const {
+  const ObjectScope* scope = ObjectScope::current();
+  std::vector<Actor*> usable;
+  for (const auto& member : members_) {
+    const bool is_given = scope != nullptr && scope->actor() == member.get();
+    if (is_given || !member->is_leaving.load(std::memory_order_acquire)) {
+      usable.push_back(member->object());
+    }
+  }
+  return usable;
+}
+
+bool SpotCell::is_own_turn() const {
+  const runtime::Turn* turn = runtime::Turn::current();
+  return turn != nullptr && &turn->gate() == gate_.get();
+}
+
+}  // namespace spotmesh::objects

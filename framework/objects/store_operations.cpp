@@ -1,0 +1,96 @@
+#include "objects/store_operations.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "objects/core.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/machine_driver.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+class FindRun final : public MachineDriver<FindRun, location::find::Event> {
+ public:
+  FindRun(Core& core, location::ObjectKey object, Instant deadline,
+          std::function<void(Result<location::FindOutcome>)> done)
+      : MachineDriver(core),
+        machine_(std::move(object), deadline, core.lease->environment()),
+        done_(std::move(done)) {}
+
+  location::FindMachine& machine() { return machine_; }
+  void perform(location::find::WatchOwner& action) { core_.lease->watch(action.run); }
+  void perform(location::find::Finished& action) {
+    std::exchange(done_, nullptr)(std::move(action.outcome));
+  }
+
+ private:
+  location::FindMachine machine_;
+  std::function<void(Result<location::FindOutcome>)> done_;
+};
+
+class CommitRun final : public MachineDriver<CommitRun, location::settle::Event> {
+ public:
+  CommitRun(Core& core, std::string what, location::Commit commit, Instant deadline,
+            std::function<void(location::SettleOutcome)> done)
+      : MachineDriver(core),
+        machine_(std::move(what), std::move(commit), deadline, core.lease->view(),
+                 core.seams.random),
+        done_(std::move(done)) {}
+
+  location::CommitMachine& machine() { return machine_; }
+  void perform(location::settle::Finished& action) {
+    std::exchange(done_, nullptr)(std::move(action.outcome));
+  }
+
+ private:
+  location::CommitMachine machine_;
+  std::function<void(location::SettleOutcome)> done_;
+};
+
+}  // namespace
+
+void StoreOperations::find(location::ObjectKey object, Instant deadline,
+                           std::function<void(Result<location::FindOutcome>)> done) {
+  std::make_shared<FindRun>(core_, std::move(object), deadline, std::move(done))
+      ->feed(location::find::Start{});
+}
+
+void StoreOperations::settle(std::string what, location::Commit commit, Instant deadline,
+                             std::function<void(location::SettleOutcome)> done) {
+  std::make_shared<CommitRun>(core_, std::move(what), std::move(commit), deadline, std::move(done))
+      ->feed(location::settle::Start{});
+}
+
+location::ObjectKey object_key(TargetKind kind, const std::string& id) {
+  return kind == TargetKind::Actor ? location::ObjectKey::of(*ActorId::parse(id))
+                                   : location::ObjectKey::of(*SpotId::parse(id));
+}
+
+RemoteOwner remote_owner(const location::FindOutcome& found) {
+  return {found.owner->rid, found.owner->lifecycle, found.authority->record.mesh};
+}
+
+std::optional<Error> error_of(const location::FindOutcome& found, const std::string& name) {
+  switch (found.standing) {
+    case location::Standing::Ready:
+    case location::Standing::Unproven:
+      return {};
+    case location::Standing::Missing:
+      return Error::not_found(fmt::format("nothing lives under {}", name));
+    case location::Standing::Creating:
+      return Error::unavailable(fmt::format("{} is being created", name));
+    case location::Standing::Silent:
+      return Error::unavailable(
+          fmt::format("{} lives on node {}, whose lease has run out", name,
+                      found.owner.has_value() ? found.owner->rid.text : std::string("(unknown)")));
+    case location::Standing::OwnerLost:
+      return Error::unavailable(
+          fmt::format("{} lived on a node that has ended; create it again", name));
+  }
+  return Error::internal_failure(fmt::format("{} has an unknown standing", name));
+}
+
+}  // namespace spotmesh::objects

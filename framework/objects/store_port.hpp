@@ -1,0 +1,77 @@
+// StorePort: the Location Store as the strand uses it, and timers for the strand.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <spotmesh/time.hpp>
+
+#include "location/store.hpp"
+#include "runtime/timers.hpp"
+
+namespace spotmesh::objects {
+
+class Core;
+
+// Answers come as jobs of the strand; after the end of the port they go nowhere. Each answer's
+// epoch is shown to the lease before the caller sees it. Strand only.
+class StorePort {
+ public:
+  explicit StorePort(Core& core);
+  ~StorePort();
+  StorePort(const StorePort&) = delete;
+  StorePort& operator=(const StorePort&) = delete;
+
+  void read(std::vector<std::string> keys, location::ReadCallback done);
+  void commit(location::Commit commit, location::CommitCallback done);
+
+  // What waits for nothing but a timer is kept here, until it is let go or the port ends.
+  void keep(std::shared_ptr<void> waiting) { kept_[waiting.get()] = std::move(waiting); }
+  void let_go(void* waiting) { kept_.erase(waiting); }
+
+ private:
+  // What is under way keeps it; it forgets the node when the port ends.
+  struct Link {
+    std::mutex mutex;
+    Core* core;
+  };
+  static void post(const std::shared_ptr<Link>& link, std::function<void(Core&)> job);
+
+  Core& core_;
+  std::shared_ptr<Link> link_;
+  std::unordered_map<void*, std::shared_ptr<void>> kept_;
+};
+
+// One timer whose expiry is a job of the strand. Made, armed and ended on the strand.
+class StrandTimer final : private runtime::TimerEntry {
+ public:
+  StrandTimer(Core& core, std::function<void()> fired);
+  ~StrandTimer() override;
+  StrandTimer(const StrandTimer&) = delete;
+  StrandTimer& operator=(const StrandTimer&) = delete;
+
+  // Arms it anew; an earlier arming is void.
+  void arm(Instant deadline);
+  void cancel();
+
+ private:
+  struct Shared {
+    std::function<void()> fired;
+    std::uint64_t arming = 0;  // strand only; 0: not armed
+  };
+  void on_timer(Instant now) override;
+
+  Core& core_;
+  std::shared_ptr<Shared> shared_;
+  std::uint64_t armings_ = 0;
+  std::atomic<std::uint64_t> armed_{0};
+};
+
+}  // namespace spotmesh::objects
