@@ -73,17 +73,11 @@ void Mailbox::claim(ClaimWaiter& waiter) {
 }
 
 bool Mailbox::withdraw_claim(ClaimWaiter& waiter) {
-  Gate* to_submit = nullptr;
-  Jobs dropped;
-  {
-    std::lock_guard lock(mutex_);
-    ClaimWaiter** link = &first_claim_;
-    while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
-    if (*link == nullptr) return false;
-    *link = waiter.next_claim_;
-    to_submit = make_ready_locked(dropped);
-  }
-  if (to_submit != nullptr) to_submit->submit();
+  std::lock_guard lock(mutex_);
+  ClaimWaiter** link = &first_claim_;
+  while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
+  if (*link == nullptr) return false;
+  *link = waiter.next_claim_;
   return true;
 }
 
@@ -211,7 +205,7 @@ ClaimWaiter* Mailbox::grant_claim_locked() {
 }
 
 bool Mailbox::can_run_locked() const {
-  if (is_claimed_ || first_claim_ != nullptr) return false;
+  if (is_claimed_) return false;
   return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
 }
 

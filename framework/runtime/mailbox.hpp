@@ -132,7 +132,7 @@ class Mailbox {
   std::uint32_t holds_ = 0;
   std::uint32_t control_in_a_row_ = 0;
   bool is_claimed_ = false;
-  ClaimWaiter* first_claim_ = nullptr;
+  ClaimWaiter* first_claim_ = nullptr;  // waits only while claimed or Running
   std::unique_ptr<const Error> closed_with_;
 
   // The ready list's, under the lock of the gate `listed_in_`. Another gate may ask whether the
