@@ -83,16 +83,29 @@ bool Worker::finish_batch() {
 }
 
 bool Worker::poll_sockets() {
+  std::lock_guard turn(io_turn_);
+  return poll_some() != 0;
+}
+
+unsigned Worker::poll_some() {
   unsigned handled = 0;
   while (handled < handlers_per_poll && io_.poll_one() != 0) ++handled;
-  return handled != 0;
+  return handled;
+}
+
+void Worker::poll_for_stuck() {
+  std::unique_lock turn(io_turn_, std::try_to_lock);
+  if (turn) poll_some();
 }
 
 void Worker::sleep() {
   is_sleeping_.store(true);
   ++pool_.sleeping_;
   // Whoever submitted before it could see the sleeper is seen by the sleeper now.
-  if (queue_.size() == 0 && !pool_.is_stopping_ && !pool_.has_work_to_share()) io_.run_one();
+  if (queue_.size() == 0 && !pool_.is_stopping_ && !pool_.has_work_to_share()) {
+    std::lock_guard turn(io_turn_);
+    io_.run_one();
+  }
   was_woken_ = !mark_awake();
 }
 

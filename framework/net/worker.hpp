@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -50,7 +51,8 @@ class Worker {
   RunQueue& queue() { return queue_; }
   TimerHome& timers() { return timers_; }
 
-  // Runs `function` on this worker's thread, never inside the call. Safe from any thread.
+  // Runs `function` as a handler of io(): one at a time, on this worker's thread or that of one
+  // that helps it out, never inside the call. Safe from any thread.
   template <typename Function>
   void post(Function&& function) {
     boost::asio::post(io_, std::forward<Function>(function));
@@ -59,9 +61,10 @@ class Worker {
   // How many connections live here; see CountedOn.
   unsigned connections() const { return connections_.load(std::memory_order_relaxed); }
 
-  // The rest only on this worker's own thread.
+  // Only on this worker's own thread.
   void at_batch_end(std::shared_ptr<BatchEnd> work) { batch_end_.push_back(std::move(work)); }
-  // Shared by everything that reads on this worker; valid until the next read.
+  // Only from handlers of io(), which run one at a time. Shared by everything that reads on this
+  // worker; valid until the next read.
   std::span<std::byte> read_buffer() { return *read_buffer_; }
 
   // A worker that sleeps is still counted as asleep when a socket wakes it; the first thing it does
@@ -70,6 +73,9 @@ class Worker {
   // Claims and ends the sleep of this worker. False when it is awake or somebody else woke it.
   bool wake_if_sleeping();
   bool is_sleeping() const { return is_sleeping_.load(); }
+  // Handles what is ready on this worker's sockets from another worker's thread, because this one
+  // is stuck in a runnable. Does nothing when its own thread is at its sockets.
+  void poll_for_stuck();
   // Grows with each round of the loop: a busy worker whose count stands still is stuck in a turn.
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
@@ -80,12 +86,14 @@ class Worker {
   bool run_batch();
   bool finish_batch();
   bool poll_sockets();
+  unsigned poll_some();
   void sleep();
   void wait_for_timer();
 
   WorkerPool& pool_;
   const unsigned index_;
   boost::asio::io_context io_;
+  std::mutex io_turn_;  // held by the one thread that runs handlers of io_
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
   RunQueue queue_;
   TimerHome timers_;

@@ -57,13 +57,13 @@ class PoolMonitor {
   void relieve(unsigned stuck, const std::vector<bool>& moved) {
     Worker& worker = pool_.worker(stuck);
     worker.timers().fire_due();
-    if (worker.queue().size() == 0) return;
     for (unsigned step = 1; step < pool_.thread_count(); ++step) {
       const unsigned other = (stuck + step) % pool_.thread_count();
       if (!moved[other]) continue;
       Worker& helper = pool_.worker(other);
       helper.queue().take_from(worker.queue(), worker.queue().size());
       helper.wake_if_sleeping();
+      helper.post([&worker] { worker.poll_for_stuck(); });
       return;
     }
   }

@@ -27,8 +27,7 @@ struct WorkerPoolOptions {
 // Runnables that submit one another stay on one worker, because a message that crosses to another
 // core costs more than handling it. A worker that has more than one waiting wakes a sleeping
 // worker, which takes half of them. What waits behind a runnable that does not return is given to
-// another worker after `stuck_after`, its due timers included; only the sockets of that worker
-// wait.
+// another worker after `stuck_after`, due timers and ready sockets included.
 class WorkerPool final : public runtime::Scheduler, public runtime::Timers {
  public:
   // Starts the threads. ConfigurationError when the system refuses one.

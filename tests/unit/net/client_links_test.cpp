@@ -436,3 +436,40 @@ TEST_CASE("one listener more, by name and by IPv6 address, serves the same links
   REQUIRE(second);
   CHECK(*second != server.port);
 }
+
+TEST_CASE("links of a worker that is stuck in a runnable are served by another") {
+  TestServer server;
+  server.acceptor.on_bytes = [](stream::ClientLink& link, std::string_view bytes) {
+    link.send({SharedBytes::copy_of(as_bytes(bytes))});
+  };
+  server.start();
+  // Enough that both workers have some.
+  std::vector<BlockingClient> clients;
+  for (int i = 0; i < 6; ++i) clients.push_back(server.open_link());
+
+  class Stuck final : public runtime::Runnable {
+   public:
+    After run() override {
+      is_running.raise();
+      is_released = release.wait();
+      return After::Idle;
+    }
+    Signal is_running;
+    Signal release;
+    std::atomic<bool> is_released{false};
+  } stuck;
+  server.pool.submit(stuck);
+  REQUIRE(stuck.is_running.wait());
+  for (int round = 0; round < 3; ++round) {
+    for (auto& client : clients) {
+      REQUIRE(client.send("ping"));
+      REQUIRE(client.receive_exactly(4) == "ping");
+    }
+  }
+  clients.push_back(server.open_link());  // new clients come in as well
+  stuck.release.raise();
+  clients.clear();
+  server.links.close();
+  server.pool.stop();
+  CHECK(stuck.is_released);
+}
