@@ -1,7 +1,10 @@
 #include "bots/bot_player.hpp"
 
 #include <algorithm>
+#include <random>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace tictactoe {
 
@@ -14,15 +17,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::string make_device_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
+  return token;
+}
+
 }  // namespace
 
-BotPlayer::BotPlayer(const BotWorld& world, std::string name)
-    : world_(&world),
-      name_(std::move(name)),
-      device_token_(spotmesh::to_hex(world.random.next_u64(), world.random.next_u64())) {}
+BotPlayer::BotPlayer(std::uint16_t port, std::string name)
+    : port_(port), name_(std::move(name)), device_token_(make_device_token()) {}
 
 BotPlayer BotPlayer::on_another_page() const {
-  BotPlayer twin(*world_, name_);
+  BotPlayer twin(port_, name_);
   twin.device_token_ = device_token_;
   return twin;
 }
@@ -35,7 +43,8 @@ Mark BotPlayer::mark() const {
 }
 
 Result<LoginResult> BotPlayer::log_in() {
-  auto connection = Connection::open(world_->server, world_->catalog, world_->random);
+  auto connection = spotmesh::client::Connection::open(
+      {.port = port_, .packets = packets(), .timeout = patience});
   if (!connection) return fail(connection.error());
   auto login =
       connection->request<LoginResult>(Login{.name = name_, .device_token = device_token_});

@@ -1,28 +1,25 @@
 // A player that a program moves.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include <spotmesh/client/connection.hpp>
 #include <spotmesh/error.hpp>
 
-#include "bots/connection.hpp"
 #include "tictactoe.packets.hpp"
 
 namespace tictactoe {
 
-// What all bots of a program share.
-struct BotWorld {
-  spotmesh::net::ClientEndpoint server;
-  const spotmesh::wire::PacketCatalog& catalog;
-  spotmesh::Random& random;
-};
+// Long enough for a busy machine; only what goes wrong takes that long.
+inline constexpr auto patience = std::chrono::seconds(10);
 
 class BotPlayer {
  public:
-  // `world` outlives the player.
-  BotPlayer(const BotWorld& world, std::string name);
+  BotPlayer(std::uint16_t port, std::string name);
 
   // The same player once more, without a connection yet: as from another page of one browser.
   BotPlayer on_another_page() const;
@@ -74,10 +71,10 @@ class BotPlayer {
       const std::function<bool(const spotmesh::Message&)>& is_wanted, spotmesh::Duration timeout);
   void note(const GameState& state);
 
-  const BotWorld* world_;
+  std::uint16_t port_;
   std::string name_;
   std::string device_token_;
-  std::optional<Connection> connection_;
+  std::optional<spotmesh::client::Connection> connection_;
   std::optional<GameState> state_;
 };
 

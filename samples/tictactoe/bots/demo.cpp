@@ -41,12 +41,12 @@ std::string name_at(const std::optional<Seat>& seat) { return seat ? seat->name 
 
 }  // namespace
 
-Demo::Demo(const BotWorld& world, std::string room)
-    : room_(std::move(room)),
-      ann_(world, "Ann"),
-      bob_(world, "Bob"),
-      cleo_(world, "Cleo"),
-      world_(world) {}
+Demo::Demo(std::uint16_t port, std::string room)
+    : port_(port),
+      room_(std::move(room)),
+      ann_(port, "Ann"),
+      bob_(port, "Bob"),
+      cleo_(port, "Cleo") {}
 
 void Demo::play() {
   meet();
@@ -63,7 +63,7 @@ void Demo::play() {
 
 void Demo::meet() {
   for (BotPlayer* player : {&ann_, &bob_, &cleo_}) must(player->log_in(), "log in");
-  BotPlayer impostor(world_, "ann");
+  BotPlayer impostor(port_, "ann");
   const auto refused = impostor.log_in();
   expect(!refused, "the name of another player is refused");
   expect(refused.error().message() == "the name 'Ann' is taken by another player",

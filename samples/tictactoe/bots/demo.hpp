@@ -21,8 +21,8 @@ class DemoFailure : public std::runtime_error {
 // connection of the same player. Prints what happens; throws DemoFailure at the first surprise.
 class Demo {
  public:
-  // `world` outlives the demo.
-  Demo(const BotWorld& world, std::string room);
+  // Against the server at that port of this machine.
+  Demo(std::uint16_t port, std::string room);
 
   void play();
 
@@ -44,11 +44,11 @@ class Demo {
   void expect_refusal(const spotmesh::Result<void>& result, std::string_view message);
   void show_move(const std::string& name, int cell, const GameState& state) const;
 
+  std::uint16_t port_;
   std::string room_;
   BotPlayer ann_;
   BotPlayer bob_;
   BotPlayer cleo_;
-  const BotWorld& world_;
 };
 
 }  // namespace tictactoe

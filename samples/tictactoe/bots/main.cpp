@@ -10,18 +10,15 @@
 
 #include "bots/bot_player.hpp"
 #include "bots/demo.hpp"
-#include "net/os_random.hpp"
 #include "rules/strategy.hpp"
 
 namespace {
 
 using tictactoe::BotPlayer;
-using tictactoe::BotWorld;
 using tictactoe::GameState;
 using tictactoe::Phase;
 
 struct Arguments {
-  std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
   std::string name = "Robo";
   std::string room = "Bot";
@@ -56,18 +53,12 @@ spotmesh::Result<void> play(BotPlayer& bot, const std::string& room) {
 }
 
 int run(const Arguments& arguments) {
-  spotmesh::wire::PacketCatalog catalog;
-  catalog.add(tictactoe::packets());
-  spotmesh::net::OsRandom random;
-  const BotWorld world{.server = {.host = arguments.host, .port = arguments.port},
-                       .catalog = catalog,
-                       .random = random};
   if (arguments.is_demo) {
-    tictactoe::Demo(world, "Demo").play();
+    tictactoe::Demo(arguments.port, "Demo").play();
     fmt::print("the demo is over: everything was as the rules say\n");
     return 0;
   }
-  BotPlayer bot(world, arguments.name);
+  BotPlayer bot(arguments.port, arguments.name);
   if (auto played = play(bot, arguments.room); !played) {
     fmt::print(stderr, "tictactoe-bot: {}\n", to_string(played.error()));
     return 1;
@@ -82,8 +73,8 @@ int main(int argc, char** argv) {
   CLI::App app(
       "A player for TicTacToe that never loses.\nExample: tictactoe-bot --port 8080 "
       "--name Robo --room Den");
-  app.add_option("--host", arguments.host, "where the server is")->capture_default_str();
-  app.add_option("--port", arguments.port, "where the server is")->capture_default_str();
+  app.add_option("--port", arguments.port, "where the server is on this machine")
+      ->capture_default_str();
   app.add_option("--name", arguments.name, "the bot's name")->capture_default_str();
   app.add_option("--room", arguments.room, "the room to open or to join")->capture_default_str();
   app.add_flag("--demo", arguments.is_demo,
