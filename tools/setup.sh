@@ -27,7 +27,7 @@ usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
 
 node_major() { node --version 2>/dev/null | sed -n 's/^v\([0-9]*\)\..*/\1/p'; }
 
-# Node.js may have come from anywhere; only its version counts.
+# Node.js may have come from anywhere; only its version counts. Debian's comes without npm.
 add_node_if_absent() {
   local found
   found=$(node_major || true)
@@ -37,6 +37,7 @@ add_node_if_absent() {
     die "node $(node --version) at $(command -v node) is too old: the web client's tests need" \
       "version $oldest_node or newer. Remove it, and this script installs Debian's."
   fi
+  command -v npm >/dev/null || packages+=(npm)
 }
 
 missing_packages() {
@@ -77,7 +78,7 @@ main() {
   esac
   command -v dpkg-query >/dev/null ||
     die "this is not a Debian system: dpkg-query is missing." \
-      "Install the equivalents of these yourself: ${packages[*]} nodejs"
+      "Install the equivalents of these yourself: ${packages[*]} nodejs npm"
   add_node_if_absent
   local -a missing
   mapfile -t missing < <(missing_packages)

@@ -71,20 +71,12 @@ class Place:
                 self.modules |= CLOSURES[module]
         elif parts[0] == "samples":
             self.name = "a sample"
-            self._sample(path)
+            self.public_only = True
+            self.modules = set(layout.ARROWS)
         elif parts[:2] == ["tests", "unit"] and len(parts) > 3:
             self._unit_test(parts[2])
         else:
             self.modules = set(layout.ARROWS)
-
-    def _sample(self, path):
-        for folder, modules in layout.SAMPLE_CLIENTS.items():
-            if path.startswith(folder):
-                for module in modules:
-                    self.modules |= CLOSURES[module]
-                return
-        self.public_only = True
-        self.modules = set(layout.ARROWS)
 
     def _module(self, module):
         if module is None:

@@ -50,12 +50,6 @@ TOOLS = {
     "visualizer": [],
 }
 
-# Parts of samples that may include internal headers, and of which modules. A sample's bots are
-# clients in C++, made of what the client library is made of; there is no public header for it yet.
-SAMPLE_CLIENTS = {
-    "samples/tictactoe/bots/": ["wire", "net"],
-}
-
 # These never touch the world; they reach it through the seams they are handed.
 WORLD_FREE = ["base", "runtime", "wire", "location", "mesh", "objects", "stream", "node"]
 

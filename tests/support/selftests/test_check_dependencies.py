@@ -60,10 +60,6 @@ class CheckDependencies(PlantedTree):
     def test_a_sample_includes_public_headers_only(self):
         self.check_single("samples/game/server.cpp", '#include "objects/join.hpp"\n', "internal")
 
-    def test_the_bots_of_a_sample_are_clients(self):
-        self.check_clean("samples/tictactoe/bots/a.cpp", '#include "net/client_socket.hpp"\n')
-        self.check_single("samples/tictactoe/bots/b.cpp", '#include "node/node.hpp"\n', "node")
-
     def test_a_unit_test_keeps_to_its_module_and_the_simulated_seams(self):
         self.check_clean("tests/unit/runtime/gate_test.cpp",
                          '#include "runtime/gate.hpp"\n#include "testing/sim_clock.hpp"\n')
