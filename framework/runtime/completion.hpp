@@ -57,6 +57,7 @@ class Completion final : public RefCounted {
       }
       assert(found == State::Complete && "a Completion is awaited by one turn");
       is_waiting_ = false;
+      completion_->gate_ = Ref<Gate>();
       unsuspend(turn);
       return false;
     }

@@ -286,7 +286,12 @@ void Gate::clear_abandoned() {
     turn.reset();
     mailbox->discard();
   };
-  if (active != nullptr) discard_turn(std::move(active));
+  if (active != nullptr) {
+    if (environment_.observer != nullptr) {
+      environment_.observer->on_turn_ended(*this, *active->mailbox_, environment_.clock.now());
+    }
+    discard_turn(std::move(active));
+  }
   while (yielded != nullptr) {
     Turn* turn = std::exchange(yielded, yielded->next_yielded_);
     discard_turn(std::unique_ptr<Turn>(turn));

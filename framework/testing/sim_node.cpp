@@ -58,7 +58,6 @@ void SimNode::end() {
     if (auto* strand = dynamic_cast<runtime::Strand*>(runnable)) strand->close();
     run(run_queue_.size() - 1);
   }
-  checker_.forget();
 }
 
 void SimNode::submit(runtime::Runnable& runnable) { run_queue_.push_back(&runnable); }

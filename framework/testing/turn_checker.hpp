@@ -29,9 +29,6 @@ class TurnChecker final : public runtime::TurnObserver {
       open_.erase(open);
     }
   }
-  // A gate that is abandoned ends no turn; once its node is gone, nothing of it counts.
-  void forget() { open_.clear(); }
-
   std::uint64_t turns() const { return turns_; }
   const std::vector<std::string>& violations() const { return violations_; }
 

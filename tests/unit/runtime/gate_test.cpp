@@ -171,6 +171,20 @@ TEST_CASE("observers see turns that never overlap; a yield ends one and begins a
   CHECK(checker.open[gate.get()] == 0);
 }
 
+TEST_CASE("an abandoned turn has ended for observers") {
+  GateFixture fixture;
+  OverlapChecker checker;
+  fixture.environment.observer = &checker;
+  auto gate = fixture.make_gate();
+  auto cell = make_ref<Cell>(*gate);
+  auto never = make_completion<int>();
+  fixture.push(*cell, fixture.awaiting([&]() -> Task<void> { (void)co_await never->wait(); }));
+  fixture.scheduler.run_all();
+  CHECK(checker.open[gate.get()] == 1);
+  gate->abandon();
+  CHECK(checker.open[gate.get()] == 0);
+}
+
 struct FrameWatch {
   explicit FrameWatch(GateFixture& fixture) : fixture(fixture) {}
   ~FrameWatch() { fixture.note("frame gone"); }
