@@ -5,7 +5,7 @@
 
 namespace spotmesh::runtime {
 
-Strand::~Strand() { assert(!is_submitted_ && "a strand ends when it is idle"); }
+Strand::~Strand() { assert((!is_submitted_ || is_closed_) && "a strand ends idle, or closed"); }
 
 void Strand::post(Job job) {
   {
