@@ -25,6 +25,9 @@ class MachineRig {
   MachineRig& operator=(const MachineRig&) = delete;
 
   std::function<void(const Action&)> on_action = [](const Action&) {};
+  // Of every answer of the store, for the node's lease.
+  std::function<void(const location::StoreEpoch&, const std::string& failed_key)> on_answer =
+      [](const auto&, const auto&) {};
 
   void feed(Event event) {
     if (is_stopped_) {
@@ -45,12 +48,19 @@ class MachineRig {
  private:
   void act(const location::ReadKeys& read, const Action&) {
     store_.read(read.keys, [this, alive = is_alive_, ticket = read.ticket](auto result) {
-      if (*alive) feed(location::ReadDone{ticket, std::move(result)});
+      if (!*alive) return;
+      if (result) on_answer(result->epoch, {});
+      feed(location::ReadDone{ticket, std::move(result)});
     });
   }
   void act(const location::CommitKeys& commit, const Action&) {
     store_.commit(commit.commit, [this, alive = is_alive_, ticket = commit.ticket](auto result) {
-      if (*alive) feed(location::CommitDone{ticket, std::move(result)});
+      if (!*alive) return;
+      using Outcome = location::CommitResult::Outcome;
+      if (result.outcome == Outcome::Ok || result.outcome == Outcome::Conflict) {
+        on_answer(result.epoch, result.failed_key);
+      }
+      feed(location::CommitDone{ticket, std::move(result)});
     });
   }
   void act(const location::ArmTimer& timer, const Action&) {
