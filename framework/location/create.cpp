@@ -109,11 +109,13 @@ void CreateMachine::on(const TimerFired&, Instant now) {
 void CreateMachine::on(const create::SlotTaken&, Instant now) {
   if (state_ != State::TakingSlot) return;
   holds_slot_ = true;
+  // Answered already, by the deadline or a stop.
+  if (outcome_) return finish(*outcome_);
   reserve(now);
 }
 
 void CreateMachine::on(const create::SlotRefused& event, Instant) {
-  if (state_ == State::TakingSlot) finish(failed(event.error));
+  if (state_ == State::TakingSlot) finish(outcome_ ? *outcome_ : failed(event.error));
 }
 
 void CreateMachine::on(const create::Accepted& event, Instant now) {
@@ -151,10 +153,10 @@ void CreateMachine::on(const create::Stop&, Instant now) {
     case State::Idle:
     case State::Reading:
     case State::Waiting:
-    case State::TakingSlot:
       return finish(stopped);
+    case State::TakingSlot:
     case State::Reserving:
-      // Whatever comes of the reservation is given back.
+      // Whatever comes of the slot or the reservation is given back.
       is_past_deadline_ = true;
       outcome_ = stopped;
       return answer(stopped);
@@ -171,8 +173,8 @@ void CreateMachine::on_deadline(Instant now) {
     case State::Idle:
     case State::Reading:
     case State::Waiting:
-    case State::TakingSlot:
       return finish(failed(reason_));
+    case State::TakingSlot:
     case State::Reserving: {
       const Error error =
           Error::deadline_exceeded(text("the deadline passed while it was reserved"));

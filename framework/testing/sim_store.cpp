@@ -83,6 +83,9 @@ std::vector<ScanEntry> SimStore::contents(std::string_view prefix) const {
 }
 
 Duration SimStore::latency() {
+  if (behavior_.strays_per_mille != 0 && chance(behavior_.strays_per_mille)) {
+    return behavior_.stray_latency;
+  }
   const Duration span = behavior_.max_latency - behavior_.min_latency;
   const auto steps = static_cast<std::uint64_t>(std::max<Duration::rep>(span.count(), 0)) + 1;
   return behavior_.min_latency + Duration(static_cast<Duration::rep>(random_below(random_, steps)));

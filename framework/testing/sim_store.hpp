@@ -27,6 +27,9 @@ struct SimStoreBehavior {
   // From the call to the execution, and again from the execution to the callback.
   Duration min_latency = std::chrono::microseconds(50);
   Duration max_latency = std::chrono::milliseconds(1);
+  // Each of the two may instead take so long: a packet that was held up somewhere.
+  unsigned strays_per_mille = 0;
+  Duration stray_latency = std::chrono::seconds(30);
   unsigned unavailable_per_mille = 0;
   // Of commits: the outcome is Unknown; each of the three kinds of UnknownCommit is as likely.
   unsigned unknown_per_mille = 0;

@@ -6,7 +6,7 @@
 
 #include "location/beat_watch.hpp"
 #include "sample_records.hpp"
-#include "test_node.hpp"
+#include "test_cluster.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::location;
@@ -37,27 +37,6 @@ struct Observer {
   }
   OwnerVerdict verdict() const { return observation.verdict(config, now); }
   bool may_be_fenced() const { return observation.may_be_fenced(config, now); }
-};
-
-struct Cluster {
-  ManualTime time;
-  TestRandom random;
-  SimStore store;
-  std::vector<std::unique_ptr<TestNode>> nodes;
-
-  explicit Cluster(int count, std::uint64_t seed = 1) : random(seed), store(time, random) {
-    for (int i = 0; i < count; ++i) {
-      nodes.push_back(std::make_unique<TestNode>(store, time, random,
-                                                 std::string(1, static_cast<char>('a' + i))));
-    }
-    time.run_for(100ms);
-    for (auto& node : nodes) REQUIRE(node->view().is_held);
-  }
-  TestNode& operator[](std::size_t index) { return *nodes.at(index); }
-  bool has_event(std::size_t node, const std::string& event) {
-    const auto& events = nodes.at(node)->events();
-    return std::find(events.begin(), events.end(), event) != events.end();
-  }
 };
 
 }  // namespace
