@@ -35,13 +35,14 @@ ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, A
       id_(std::move(id)),
       generation_(generation),
       own_gate_(core.new_gate()),
-      gate_number_(core.gates.add(*own_gate_)),
+      gates_(core.gates),
+      gate_number_(gates_->add(*own_gate_)),
       mailbox_(*this, *own_gate_, core.config.mailbox),
       caller_(core, mesh.name, logger_of(core, id_, type)),
       timers_(core, mailbox_, type.handlers, this, nullptr),
       context_(*this, caller_, timers_) {}
 
-ActorCell::~ActorCell() { core_.gates.remove(gate_number_); }
+ActorCell::~ActorCell() { gates_->remove(gate_number_); }
 
 ActorRef ActorCell::ref() const { return {id_, generation_, mesh_.name, core_.identity.rid}; }
 

@@ -26,6 +26,7 @@
 namespace spotmesh::objects {
 
 class Core;
+class LiveGates;
 class SpotCell;
 
 class ActorCell final : public runtime::RefCounted {
@@ -118,6 +119,7 @@ class ActorCell final : public runtime::RefCounted {
   const ActorId id_;
   const ObjectGeneration generation_;
   runtime::Ref<runtime::Gate> own_gate_;
+  const std::shared_ptr<LiveGates> gates_;
   const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
   Caller caller_;

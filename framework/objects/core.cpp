@@ -17,6 +17,7 @@
 #include "objects/router.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/store_port.hpp"
+#include "objects/strand_link.hpp"
 
 namespace spotmesh::objects {
 
@@ -34,6 +35,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       config(std::move(config)),
       seams(seams),
       strand(seams.scheduler),
+      link(std::make_shared<StrandLink>(*this)),
       registry(std::make_unique<Registry>()),
       requests(std::make_unique<RequestTable>(*this)),
       capacity(std::make_unique<Capacity>()),
@@ -46,7 +48,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       joins(std::make_unique<Joins>(*this)),
       bindings(std::make_unique<BindingTable>(*this)) {}
 
-Core::~Core() = default;
+Core::~Core() { link->cut(); }
 
 runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
   const auto found = entry_spots.find(&mesh);

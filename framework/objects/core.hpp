@@ -37,6 +37,7 @@ class SessionRoutes;
 class SpotCell;
 class StoreOperations;
 class StorePort;
+class StrandLink;
 
 // Data plane (mailboxes, registry, requests, routes, bindings): any thread, under small locks of
 // their own. Control plane (everything that drives a machine): jobs of `strand`, which also owns
@@ -53,8 +54,11 @@ class Core {
   const Seams seams;
 
   Metrics metrics;
-  LiveGates gates;
+  // Cells may outlive the node, kept by what was under way for them.
+  const std::shared_ptr<LiveGates> gates = std::make_shared<LiveGates>();
   runtime::Strand strand;
+  // For what may still be under way when the node has ended.
+  const std::shared_ptr<StrandLink> link;
   runtime::DeadlineAdmission admission;
   // Null when the process has no gateway. Set before the start.
   SessionRoutes* sessions = nullptr;

@@ -89,6 +89,7 @@ LeaseDriver::~LeaseDriver() = default;
 
 void LeaseDriver::start(Events events) {
   events_ = std::move(events);
+  is_started_ = true;
   lease_->feed(location::lease::Start{});
 }
 

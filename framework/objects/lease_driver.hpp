@@ -33,6 +33,7 @@ class LeaseDriver {
 
   void start(Events events);
   void release();
+  bool is_started() const { return is_started_; }
 
   const location::LeaseView& view() const;
   const location::AuthorityEnvironment& environment() const;
@@ -52,6 +53,7 @@ class LeaseDriver {
   void on_acquired();
 
   Core& core_;
+  bool is_started_ = false;
   Holdings holdings_;
   Events events_;
   std::shared_ptr<LeaseRun> lease_;

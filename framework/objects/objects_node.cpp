@@ -65,7 +65,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
   publisher_->stop();
   const Error error =
       Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
-  for (const auto& gate : core_->gates.all()) gate->abandon();
+  for (const auto& gate : core_->gates->all()) gate->abandon();
   core_->router->refuse_all(error);
   core_->requests->complete_all(error);
   if (fenced_) fenced_(reason);
@@ -81,7 +81,7 @@ void ObjectsNode::abandon() {
 void ObjectsNode::let_go() {
   core_->set_stopped();
   core_->admission.fence();
-  for (const auto& gate : core_->gates.all()) gate->abandon();
+  for (const auto& gate : core_->gates->all()) gate->abandon();
   const Error error =
       Error::shutting_down(fmt::format("node {} has ended", core_->identity.rid.text));
   core_->router->refuse_all(error);

@@ -26,13 +26,14 @@ SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, Spot
       generation_(generation),
       kind_(kind),
       gate_(core.new_gate()),
-      gate_number_(core.gates.add(*gate_)),
+      gates_(core.gates),
+      gate_number_(gates_->add(*gate_)),
       mailbox_(*this, *gate_, core.config.mailbox),
       caller_(core, mesh.name, logger_of(core, id_, type)),
       timers_(core, mailbox_, type.handlers, nullptr, this),
       context_(*this, caller_, timers_) {}
 
-SpotCell::~SpotCell() { core_.gates.remove(gate_number_); }
+SpotCell::~SpotCell() { gates_->remove(gate_number_); }
 
 SpotRef SpotCell::ref() const { return {id_, generation_, mesh_.name, core_.identity.rid}; }
 

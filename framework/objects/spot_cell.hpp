@@ -24,6 +24,7 @@
 namespace spotmesh::objects {
 
 class Core;
+class LiveGates;
 
 // The typed callbacks of a Spot, called by the runtime.
 class SpotCallbacks {
@@ -109,6 +110,7 @@ class SpotCell final : public runtime::RefCounted {
   const ObjectGeneration generation_;
   const location::ObjectKind kind_;
   runtime::Ref<runtime::Gate> gate_;
+  const std::shared_ptr<LiveGates> gates_;
   const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
   Caller caller_;

@@ -7,49 +7,49 @@
 
 namespace spotmesh::objects {
 
-StorePort::StorePort(Core& core) : core_(core), link_(std::make_shared<Link>()) {
-  link_->core = &core;
+void StrandLink::post(std::function<void(Core&)> job) {
+  std::lock_guard lock(mutex_);
+  if (core_ == nullptr) return;
+  core_->strand.post([core = core_, job = std::move(job)] { job(*core); });
 }
 
-StorePort::~StorePort() {
-  std::lock_guard lock(link_->mutex);
-  link_->core = nullptr;
+void StrandLink::cut() {
+  std::lock_guard lock(mutex_);
+  core_ = nullptr;
 }
 
-void StorePort::post(const std::shared_ptr<Link>& link, std::function<void(Core&)> job) {
-  std::lock_guard lock(link->mutex);
-  if (link->core == nullptr) return;
-  link->core->strand.post([core = link->core, job = std::move(job)] { job(*core); });
-}
+StorePort::StorePort(Core& core) : core_(core) {}
 
 void StorePort::read(std::vector<std::string> keys, location::ReadCallback done) {
   core_.metrics.store_reads.add();
-  core_.seams.store.read(
-      std::move(keys), [link = link_, done = std::move(done)](Result<location::ReadResult> result) {
-        post(link, [done, result = std::move(result)](Core& core) {
-          if (result) core.lease->see_epoch(result->epoch);
-          done(result);
-        });
-      });
+  core_.seams.store.read(std::move(keys), [link = core_.link, done = std::move(done)](
+                                              Result<location::ReadResult> result) {
+    link->post([done, result = std::move(result)](Core& core) {
+      if (result) core.lease->see_epoch(result->epoch);
+      done(result);
+    });
+  });
 }
 
 void StorePort::commit(location::Commit commit, location::CommitCallback done) {
   core_.metrics.store_commits.add();
-  core_.seams.store.commit(
-      std::move(commit), [link = link_, done = std::move(done)](location::CommitResult result) {
-        post(link, [done, result = std::move(result)](Core& core) {
-          using Outcome = location::CommitResult::Outcome;
-          if (result.outcome == Outcome::Ok || result.outcome == Outcome::Conflict) {
-            core.lease->see_epoch(result.epoch);
-          }
-          if (result.outcome == Outcome::Conflict) core.lease->see_conflict(result.failed_key);
-          done(result);
-        });
-      });
+  core_.seams.store.commit(std::move(commit), [link = core_.link, done = std::move(done)](
+                                                  location::CommitResult result) {
+    link->post([done, result = std::move(result)](Core& core) {
+      using Outcome = location::CommitResult::Outcome;
+      if (result.outcome == Outcome::Ok || result.outcome == Outcome::Conflict) {
+        core.lease->see_epoch(result.epoch);
+      }
+      if (result.outcome == Outcome::Conflict) core.lease->see_conflict(result.failed_key);
+      done(result);
+    });
+  });
 }
 
 StrandTimer::StrandTimer(Core& core, std::function<void()> fired)
-    : core_(core), shared_(std::make_shared<Shared>(Shared{std::move(fired)})) {}
+    : timers_(core.seams.timers),
+      link_(core.link),
+      shared_(std::make_shared<Shared>(Shared{std::move(fired)})) {}
 
 StrandTimer::~StrandTimer() { cancel(); }
 
@@ -57,16 +57,16 @@ void StrandTimer::arm(Instant deadline) {
   cancel();
   shared_->arming = ++armings_;
   armed_.store(armings_, std::memory_order_release);
-  core_.seams.timers.arm(*this, deadline);
+  timers_.arm(*this, deadline);
 }
 
 void StrandTimer::cancel() {
-  core_.seams.timers.cancel(*this);
+  timers_.cancel(*this);
   shared_->arming = 0;
 }
 
 void StrandTimer::on_timer(Instant) {
-  core_.strand.post([shared = shared_, arming = armed_.load(std::memory_order_acquire)] {
+  link_->post([shared = shared_, arming = armed_.load(std::memory_order_acquire)](Core&) {
     if (shared->arming != arming) return;
     shared->arming = 0;
     shared->fired();

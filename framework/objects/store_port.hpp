@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -14,18 +13,18 @@
 #include <spotmesh/time.hpp>
 
 #include "location/store.hpp"
+#include "objects/strand_link.hpp"
 #include "runtime/timers.hpp"
 
 namespace spotmesh::objects {
 
 class Core;
 
-// Answers come as jobs of the strand; after the end of the port they go nowhere. Each answer's
+// Answers come as jobs of the strand; after the node's end they go nowhere. Each answer's
 // epoch is shown to the lease before the caller sees it. Strand only.
 class StorePort {
  public:
   explicit StorePort(Core& core);
-  ~StorePort();
   StorePort(const StorePort&) = delete;
   StorePort& operator=(const StorePort&) = delete;
 
@@ -37,19 +36,12 @@ class StorePort {
   void let_go(void* waiting) { kept_.erase(waiting); }
 
  private:
-  // What is under way keeps it; it forgets the node when the port ends.
-  struct Link {
-    std::mutex mutex;
-    Core* core;
-  };
-  static void post(const std::shared_ptr<Link>& link, std::function<void(Core&)> job);
-
   Core& core_;
-  std::shared_ptr<Link> link_;
   std::unordered_map<void*, std::shared_ptr<void>> kept_;
 };
 
-// One timer whose expiry is a job of the strand. Made, armed and ended on the strand.
+// One timer whose expiry is a job of the strand. Made, armed and cancelled on the strand; what
+// keeps it may outlive the node.
 class StrandTimer final : private runtime::TimerEntry {
  public:
   StrandTimer(Core& core, std::function<void()> fired);
@@ -68,7 +60,8 @@ class StrandTimer final : private runtime::TimerEntry {
   };
   void on_timer(Instant now) override;
 
-  Core& core_;
+  runtime::Timers& timers_;
+  const std::shared_ptr<StrandLink> link_;
   std::shared_ptr<Shared> shared_;
   std::uint64_t armings_ = 0;
   std::atomic<std::uint64_t> armed_{0};
