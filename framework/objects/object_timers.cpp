@@ -39,7 +39,12 @@ void ObjectTimers::start_declared() {
 
 bool ObjectTimers::is_own_turn() const {
   const runtime::Turn* turn = runtime::Turn::current();
-  return turn != nullptr && mailbox_.runs_on(turn->gate());
+  if (turn == nullptr) return false;
+  if (mailbox_.runs_on(turn->gate())) return true;
+  // A callback of the Entry Spot, on a gate of its own, holds the Actor that it is given.
+  const ObjectScope* scope = ObjectScope::current();
+  return actor_ != nullptr && scope != nullptr && scope->kind() == ObjectScope::Kind::Lifecycle &&
+         scope->actor() == actor_;
 }
 
 Result<const registration::Timer*> ObjectTimers::require(std::string_view key) const {

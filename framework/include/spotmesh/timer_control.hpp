@@ -13,7 +13,8 @@ class TimerBackend;
 namespace spotmesh {
 
 // Starts and stops the timers that the owner's handlers() declared. Only on turns of the owner's
-// gate; anywhere else each call is InvalidOperation. All timers end with their owner.
+// gate, and for an Actor in callbacks that are given it; anywhere else each call is
+// InvalidOperation. All timers end with their owner.
 class TimerControl {
  public:
   explicit TimerControl(objects::TimerBackend& backend) : backend_(&backend) {}
