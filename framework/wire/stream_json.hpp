@@ -12,6 +12,7 @@
 #include <spotmesh/error.hpp>
 
 #include "wire/json.hpp"
+#include "wire/request_seq.hpp"
 
 namespace spotmesh::wire {
 
@@ -19,13 +20,6 @@ inline constexpr std::string_view json_subprotocol = "spotmesh.v1.json";
 inline constexpr std::size_t max_packet_name_bytes = 255;
 // A longer error text is cut in a reply.
 inline constexpr std::size_t max_error_message_bytes = 1024;
-
-// Ties a reply to its request, on one connection; 1..2^32-1. 0: a one-way packet.
-struct RequestSeq {
-  std::uint32_t value = 0;
-  bool is_one_way() const { return value == 0; }
-  friend bool operator==(const RequestSeq&, const RequestSeq&) = default;
-};
 
 // {"packet": …, "seq"?: …, "payload"?: …}
 struct ClientPacket {

@@ -55,11 +55,14 @@ inline constexpr std::size_t route_cache_entries = 100'000;
 
 // Client sessions.
 inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound client message
-inline constexpr std::size_t stream_outbound_bytes =
-    mebibyte;  // unsent bytes before a slow client is dropped
+// Unsent bytes that a client may leave standing for stream_slow_reader_time; at twice as many it is
+// closed at once.
+inline constexpr std::size_t stream_outbound_bytes = mebibyte;
+inline constexpr auto stream_slow_reader_time = 1s;
 inline constexpr std::size_t stream_inbound_jobs =
     256;  // decoded packets waiting for their session
 inline constexpr std::size_t stream_requests_in_flight = 256;  // unanswered requests of one client
+inline constexpr auto stream_request_timeout = 15s;  // a client's request without an answer
 inline constexpr std::size_t stream_bound_actors = 64;
 inline constexpr std::size_t stream_sessions = 10'000;
 inline constexpr auto stream_handshake_timeout = 10s;

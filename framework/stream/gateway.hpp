@@ -1,0 +1,81 @@
+// Gateway: what all sessions of one stream share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spotmesh/ids.hpp>
+#include <spotmesh/logger.hpp>
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "objects/caller.hpp"
+#include "objects/frozen_application.hpp"
+#include "objects/seams.hpp"
+#include "objects/session_routes.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/gate.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/strand.hpp"
+#include "runtime/timers.hpp"
+#include "stream/push_encodings.hpp"
+#include "stream/session_directory.hpp"
+#include "stream/stream_metrics.hpp"
+#include "stream/stream_options.hpp"
+#include "wire/packet_catalog.hpp"
+
+namespace spotmesh::stream {
+
+// All of it outlives every session, and so the StreamServer.
+struct StreamSeams {
+  runtime::Clock& clock;
+  runtime::Scheduler& scheduler;
+  runtime::Timers& timers;
+  runtime::Strand& strand;  // for what a session has to do off its gate; not closed before the end
+  Random& random;
+  LogSink& log;
+  EventSink& events;
+  objects::Bindings& bindings;
+  runtime::TurnObserver* observer = nullptr;  // of session turns
+};
+
+// On whose behalf the calls of a session's context are made: ObjectsNode::new_session_caller.
+using MakeCaller = std::function<std::unique_ptr<objects::Caller>(const SessionId& session)>;
+
+// Sessions hold on to it, so that what comes late for one finds everything in place.
+class Gateway {
+ public:
+  // Throws ConfigurationError when a session handler's packet is in no schema that the application
+  // names.
+  Gateway(const objects::FrozenApplication& application, const objects::StreamType& type,
+          objects::NodeIdentity identity, const StreamSeams& seams, MakeCaller make_caller,
+          const StreamOptions& options);
+
+  const objects::StreamType& type;
+  const objects::NodeIdentity identity;
+  const StreamSeams seams;
+  const MakeCaller make_caller;
+  const StreamOptions options;
+  const wire::PacketCatalog catalog;
+
+  StreamMetrics metrics;
+  PushEncodings encodings;
+  SessionDirectory sessions;
+
+  // The identity of a new binding of that session.
+  objects::BindingIdentity next_binding(const SessionId& session);
+  // Whether the binding names a session of this run of the node.
+  bool owns(const objects::BindingIdentity& binding) const {
+    return binding.session_owner == identity.lifecycle;
+  }
+  runtime::Ref<runtime::Gate> new_gate() const;
+
+ private:
+  std::atomic<std::uint64_t> binding_generation_{0};
+};
+
+}  // namespace spotmesh::stream

@@ -1,0 +1,38 @@
+#include "stream/push_encodings.hpp"
+
+#include <cstdint>
+
+namespace spotmesh::stream {
+
+std::size_t PushEncodings::slot_of(const std::byte* payload) {
+  const auto address = reinterpret_cast<std::uintptr_t>(payload);
+  return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> 32) % slot_count;
+}
+
+Result<SharedBytes> PushEncodings::encode(const SessionProtocol& protocol, const Message& message) {
+  const std::byte* payload = message.payload().view().data();
+  if (payload == nullptr) return protocol.encode_push(message);
+  Slot& slot = slots_[slot_of(payload)];
+  {
+    std::lock_guard lock(slot.mutex);
+    if (slot.payload.view().data() == payload && slot.descriptor == message.descriptor() &&
+        slot.encoding == protocol.encoding()) {
+      return slot.frame;
+    }
+  }
+  auto frame = protocol.encode_push(message);
+  if (!frame || frame->size() > longest_kept_bytes) return frame;
+  // What the slot held is freed behind the lock.
+  SharedBytes kept_payload = message.payload();
+  SharedBytes kept_frame = *frame;
+  {
+    std::lock_guard lock(slot.mutex);
+    slot.descriptor = message.descriptor();
+    slot.encoding = protocol.encoding();
+    std::swap(slot.payload, kept_payload);
+    std::swap(slot.frame, kept_frame);
+  }
+  return frame;
+}
+
+}  // namespace spotmesh::stream

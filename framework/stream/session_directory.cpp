@@ -1,0 +1,65 @@
+#include "stream/session_directory.hpp"
+
+#include <utility>
+
+#include "stream/client_session.hpp"
+
+namespace spotmesh::stream {
+
+SessionDirectory::SessionDirectory() = default;
+SessionDirectory::~SessionDirectory() = default;
+
+void SessionDirectory::add(const SessionId& id, SessionRef session) {
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  shard.sessions.emplace(id, std::move(session));
+  size_.fetch_add(1);
+}
+
+SessionDirectory::SessionRef SessionDirectory::find(const SessionId& id) const {
+  const Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.sessions.find(id);
+  return found == shard.sessions.end() ? SessionRef() : found->second;
+}
+
+void SessionDirectory::remove(const SessionId& id) {
+  SessionRef removed;
+  {
+    Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    const auto found = shard.sessions.find(id);
+    if (found == shard.sessions.end()) return;
+    removed = std::move(found->second);
+    shard.sessions.erase(found);
+  }
+  if (size_.fetch_sub(1) == 1) tell_if_empty();
+}
+
+std::vector<SessionDirectory::SessionRef> SessionDirectory::all() const {
+  std::vector<SessionRef> sessions;
+  for (const Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    for (const auto& [id, session] : shard.sessions) sessions.push_back(session);
+  }
+  return sessions;
+}
+
+void SessionDirectory::when_empty(std::function<void()> empty) {
+  {
+    std::lock_guard lock(empty_mutex_);
+    when_empty_ = std::move(empty);
+  }
+  if (size() == 0) tell_if_empty();
+}
+
+void SessionDirectory::tell_if_empty() {
+  std::function<void()> empty;
+  {
+    std::lock_guard lock(empty_mutex_);
+    empty = std::exchange(when_empty_, nullptr);
+  }
+  if (empty) empty();
+}
+
+}  // namespace spotmesh::stream

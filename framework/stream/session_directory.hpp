@@ -1,0 +1,54 @@
+// SessionDirectory: the living sessions of a gateway, by id.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <spotmesh/ids.hpp>
+
+#include "runtime/ref_counted.hpp"
+
+namespace spotmesh::stream {
+
+class ClientSession;
+
+// Keeps each session alive until it is gone. Any thread.
+class SessionDirectory {
+ public:
+  using SessionRef = runtime::Ref<ClientSession>;
+
+  SessionDirectory();
+  ~SessionDirectory();
+
+  void add(const SessionId& id, SessionRef session);
+  // Null when there is no such session.
+  SessionRef find(const SessionId& id) const;
+  void remove(const SessionId& id);
+  std::vector<SessionRef> all() const;
+  std::size_t size() const { return size_.load(); }
+
+  // `empty` is called once, by whoever removes the last session; at once when there is none.
+  // Nothing is added any more.
+  void when_empty(std::function<void()> empty);
+
+ private:
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<SessionId, SessionRef> sessions;
+  };
+
+  Shard& shard_of(const SessionId& id) const { return shards_[id.low % shards_.size()]; }
+  void tell_if_empty();
+
+  mutable std::array<Shard, 16> shards_;
+  std::atomic<std::size_t> size_{0};
+  std::mutex empty_mutex_;
+  std::function<void()> when_empty_;
+};
+
+}  // namespace spotmesh::stream

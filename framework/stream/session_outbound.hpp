@@ -1,0 +1,105 @@
+// SessionOutbound: what a session says to its client, gathered per turn and bounded.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <spotmesh/bytes.hpp>
+#include <spotmesh/error.hpp>
+#include <spotmesh/time.hpp>
+
+#include "runtime/clock.hpp"
+#include "runtime/ref_counted.hpp"
+#include "runtime/turn.hpp"
+#include "stream/client_links.hpp"
+#include "stream/session_ending.hpp"
+#include "stream/stream_metrics.hpp"
+#include "stream/stream_options.hpp"
+
+namespace spotmesh::stream {
+
+// The session whose outbound side this is. Calls come on any thread, under no lock of it.
+class OutboundOwner : public runtime::RefCounted {
+ public:
+  // The client has not read for too long, or has left too much standing.
+  virtual void on_slow_reader(std::size_t unsent_bytes) = 0;
+  // A turn that asked for the end has ended.
+  virtual void on_close_due(SessionEnding ending) = 0;
+  // check() is to be called at that moment.
+  virtual void on_check_due(Instant when) = 0;
+};
+
+// Any thread. What is said on a turn leaves when that turn ends or waits, as one batch per turn:
+// turns whose end is held back by Admission hold back what they said and nothing else. What is said
+// outside a turn leaves at once.
+//
+// A client is slow when more than StreamOptions::outbound_bytes have stood unsent for
+// slow_reader_time, or when twice as many stand unsent as something is to be added. What one turn
+// says does not count before it was handed to the link, so a burst makes nobody slow.
+class SessionOutbound {
+ public:
+  // All of it outlives this object, `link` until link_gone().
+  SessionOutbound(OutboundOwner& owner, ClientLink& link, const runtime::Clock& clock,
+                  const StreamOptions& options, StreamMetrics& metrics);
+  ~SessionOutbound();
+
+  // Unavailable when the session has ended; CapacityExceeded when this turn has said too much to
+  // this client already.
+  Result<void> push(SharedBytes frame);
+  // Replies are few (RequestTable), so the turn's bound does not hold for them. False when the
+  // session has ended.
+  bool answer(SharedBytes frame);
+  // The owner's on_close_due() when the present turn ends or waits; at once outside a turn.
+  void close_at_turn_end(SessionEnding ending);
+  // At once. While much stands unsent the pong waits, and only the newest one is kept.
+  void pong(SharedBytes frame);
+  void write_now(SharedBytes frame);
+
+  // The last words: writes the frame, then the link closes. Drops what turns have gathered.
+  void finish(SharedBytes close_frame);
+  void abort();
+  // The link has ended and is not touched any more.
+  void link_gone();
+
+  // The backlog has drained.
+  void on_drained();
+  // Looks at the backlog; what on_check_due() asked for. When to look again, if at all.
+  std::optional<Instant> check(Instant now);
+
+ private:
+  class Batch;
+  enum class Bound : bool { None, Turn };
+  // What a write has shown, to be acted on when the lock is let go of.
+  struct Findings {
+    bool is_slow = false;
+    std::size_t unsent_bytes = 0;
+    std::optional<Instant> check_at;
+  };
+
+  Result<void> add(SharedBytes frame, Bound bound);
+  bool is_ended_locked() const { return link_ == nullptr || is_finished_; }
+  Batch& batch_of_locked(const runtime::Turn& turn);
+  void flush(Batch& batch);
+  Findings write_locked(std::vector<SharedBytes> frames);
+  bool is_slow_locked(std::size_t unsent_bytes, Instant now);
+  void take_pong_locked(std::vector<SharedBytes>& frames, std::size_t unsent_bytes);
+  void act_on(const Findings& findings);
+
+  OutboundOwner& owner_;
+  const runtime::Clock& clock_;
+  const std::size_t most_unsent_bytes_;
+  const Duration slow_reader_time_;
+  StreamMetrics& metrics_;
+
+  std::mutex mutex_;
+  ClientLink* link_;
+  bool is_finished_ = false;
+  std::vector<std::pair<const runtime::Turn*, runtime::Ref<Batch>>> batches_;
+  std::optional<Instant> over_since_;  // more than most_unsent_bytes_ stand unsent
+  SharedBytes waiting_pong_;
+};
+
+}  // namespace spotmesh::stream

@@ -1,0 +1,47 @@
+// Counters of a gateway; read at any time from any thread.
+#pragma once
+
+#include "objects/metrics.hpp"
+
+namespace spotmesh::stream {
+
+using objects::Count;
+
+struct StreamMetrics {
+  Count sessions;  // open now; goes down, too
+  Count sessions_opened;
+  Count sessions_refused;  // turned away because the gateway was full
+  // Why sessions ended.
+  Count closed_by_client;
+  Count closed_by_server;
+  Count closed_replaced;
+  Count closed_lost;
+  Count closed_for_protocol;
+  Count closed_slow;
+  Count closed_for_shutdown;
+
+  Count bytes_in;
+  Count bytes_out;
+  Count requests_in;
+  Count one_way_in;
+  Count pushes_out;
+  Count replies_out;
+  Count error_replies_out;
+
+  Count handled;         // by a session's own handler
+  Count relayed;         // taken by the mailbox of a bound Actor
+  Count handler_errors;  // the handler returned an Error
+  Count handler_throws;  // a handler or callback threw
+  Count no_handler;      // no session handler, and not exactly one bound Actor
+  Count unknown_packets;
+  Count undecodable;       // a request whose payload does not fit its schema
+  Count over_in_flight;    // requests refused because too many were unanswered
+  Count expired_requests;  // answered by their deadline
+  Count late_replies;      // came after the deadline
+  Count orphaned_replies;  // came after the session had ended
+  Count dropped_packets;   // waited when the session ended, or no longer mattered
+  Count reading_paused;    // how often a client was no longer read
+  Count stale_bindings;    // pushes, replacements and notices for a binding that is not the present
+};
+
+}  // namespace spotmesh::stream
