@@ -153,7 +153,7 @@ TEST_CASE("requests in a row are answered in a row, up to a bound") {
 }
 
 TEST_CASE("openings beyond the bound push out the oldest, and players still come in") {
-  TestServer server({.openings_at_once = 3});
+  TestServer server({.opening_time = 1h, .openings_at_once = 3});
   server.start();
   std::vector<BlockingClient> silent;
   for (int i = 0; i < 3; ++i) silent.push_back(server.connect());
