@@ -1,0 +1,228 @@
+#include <spotmesh/host.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/event_log.hpp"
+#include "host/host_settings.hpp"
+#include "host/log_sink.hpp"
+#include "host/signals.hpp"
+#include "host/store_url.hpp"
+#include "net/asio_client_links.hpp"
+#include "net/os_random.hpp"
+#include "net/system_clock.hpp"
+#include "net/thread_workers.hpp"
+#include "net/worker_pool.hpp"
+#include "node/node.hpp"
+
+namespace spotmesh {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_misconfigured = 2;
+
+std::vector<std::string> flags_of(int argc, const char* const* argv) {
+  return {argv + std::min(argc, 1), argv + argc};
+}
+
+Settings::Environment environment_of_process() {
+  Settings::Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const char* equals = std::strchr(*entry, '=');
+    if (equals != nullptr)
+      environment.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)),
+                          equals + 1);
+  }
+  return environment;
+}
+
+// A mistake in the configuration ends main() here, in words instead of a core dump.
+[[noreturn]] void end_process() {
+  if (const auto failure = std::current_exception()) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const ConfigurationError& error) {
+      fmt::print(stderr, "error: {}\n", error.what());
+      std::_Exit(exit_misconfigured);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "fatal: {}\n", error.what());
+    } catch (...) {
+      fmt::print(stderr, "fatal: an exception of unknown type\n");
+    }
+  }
+  std::abort();
+}
+
+LogSinkOptions log_options(const host::LogSettings& settings) {
+  LogSinkOptions options;
+  if (settings.level == "debug") options.lowest = LogLevel::Debug;
+  if (settings.level == "warning") options.lowest = LogLevel::Warning;
+  if (settings.level == "error") options.lowest = LogLevel::Error;
+  options.format = settings.format == "json" ? LogFormat::Json : LogFormat::Text;
+  options.file = settings.file;
+  return options;
+}
+
+node::NodeOptions node_options(const host::HostSettings& settings) {
+  node::NodeOptions options;
+  options.prefix = settings.node.prefix;
+  options.objects.lease = {.renew_interval = settings.location.renew_interval,
+                           .ttl = settings.location.ttl,
+                           .renew_timeout = settings.location.renew_timeout,
+                           .margin = settings.location.margin};
+  options.stream.sessions = settings.stream.sessions;
+  options.stream.message_bytes = settings.stream.message_bytes;
+  options.stream.outbound_bytes = settings.stream.outbound_bytes;
+  options.stream.heartbeat_interval = settings.stream.heartbeat_interval;
+  options.listen.host = settings.stream.host;
+  options.listen.port = settings.stream.port;
+  options.listen.static_directory = settings.stream.static_directory;
+  options.listen.allowed_origins = settings.stream.allowed_origins;
+  return options;
+}
+
+void print_ready(const node::Node& node, const host::HostSettings& chosen) {
+  const std::string& host = chosen.stream.host;
+  const std::uint16_t port = node.stream_port();
+  fmt::print("ready: node {}", node.identity().rid.text);
+  if (port != 0)
+    fmt::print(", clients at ws://{0}:{1}/stream, page at http://{0}:{1}/", host, port);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+struct Host::Parts {
+  Parts(int argc, const char* const* argv)
+      : settings(flags_of(argc, argv), environment_of_process()) {}
+
+  int serve(const host::HostSettings& chosen);
+  int run_node(node::Node& node, const host::HostSettings& chosen);
+
+  host::StopSignals signals;
+  Settings settings;
+  Application application;
+};
+
+Host::Host(int argc, const char* const* argv) {
+  std::set_terminate(end_process);
+  parts_ = std::make_unique<Parts>(argc, argv);
+}
+
+Host::~Host() = default;
+
+Settings& Host::settings() { return parts_->settings; }
+
+Application& Host::application() { return parts_->application; }
+
+Mesh& Host::mesh(std::string_view name, std::source_location where) {
+  return parts_->application.mesh(name, where);
+}
+
+Stream& Host::stream(std::string_view name, std::source_location where) {
+  return parts_->application.stream(name, where);
+}
+
+int Host::run() {
+  try {
+    const host::HostSettings chosen = host::read_host_settings(parts_->settings);
+    if (parts_->settings.wants_help()) {
+      fmt::print("{}", parts_->settings.help());
+      return 0;
+    }
+    parts_->settings.check();
+    if (parts_->settings.wants_print()) {
+      fmt::print("{}", parts_->settings.effective());
+      return 0;
+    }
+    return parts_->serve(chosen);
+  } catch (const ConfigurationError& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return exit_misconfigured;
+  }
+}
+
+int Host::Parts::serve(const host::HostSettings& chosen) {
+  const objects::FrozenApplication frozen(application);
+  SpdlogSink log(log_options(chosen.log));
+  host::EventLog events(log);
+  const auto store = host::open_store(chosen.location.store);
+  if (!store) {
+    fmt::print(stderr, "error: {}: {}\n", chosen.location.store, store.error().message());
+    return exit_failed;
+  }
+  net::SystemClock clock;
+  net::OsRandom random;
+  net::WorkerPool pool({.threads = chosen.node.workers});
+  net::ThreadWorkers workers;
+  net::AsioClientLinks links(pool, workers, log);
+  node::Node node(frozen,
+                  {.clock = clock,
+                   .scheduler = pool,
+                   .timers = pool,
+                   .workers = workers,
+                   .random = random,
+                   .log = log,
+                   .events = events,
+                   .store = store->get(),
+                   .client_links = &links},
+                  node_options(chosen));
+  const int code = run_node(node, chosen);
+  // The node's last callbacks may still be returning on the pool's threads.
+  links.close();
+  workers.stop();
+  pool.stop();
+  return code;
+}
+
+// Waits, woken by what the node reports, until the process is told to stop, the node could not
+// start or it is lost; then stops it.
+int Host::Parts::run_node(node::Node& node, const host::HostSettings& chosen) {
+  std::mutex mutex;
+  std::optional<Result<void>> started;  // both under the mutex
+  std::optional<std::string> lost;
+  node.on_lost([&](std::string reason) {
+    const std::scoped_lock lock(mutex);
+    lost = std::move(reason);
+    signals.wake();
+  });
+  node.start([&](Result<void> outcome) {
+    const std::scoped_lock lock(mutex);
+    started = std::move(outcome);
+    signals.wake();
+  });
+
+  int code = 0;
+  while (code == 0 && signals.wait() == host::StopSignals::Heard::Wake) {
+    const std::scoped_lock lock(mutex);
+    if (lost) {
+      fmt::print(stderr, "error: this node lost its lease and stops: {}\n", *lost);
+      code = exit_failed;
+    } else if (started && !*started) {
+      fmt::print(stderr, "error: the node could not start: {}\n", to_string(started->error()));
+      code = exit_failed;
+    } else if (started) {
+      print_ready(node, chosen);
+    }
+  }
+  signals.restore();
+  std::promise<void> stopped;
+  node.stop(chosen.node.stop_deadline, [&] { stopped.set_value(); });
+  stopped.get_future().wait();
+  return code;
+}
+
+}  // namespace spotmesh

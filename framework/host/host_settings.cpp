@@ -1,0 +1,83 @@
+#include "host/host_settings.hpp"
+
+#include <spotmesh/ids.hpp>
+#include <spotmesh/limits.hpp>
+
+namespace spotmesh::host {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+NodeSettings read_node(Settings& settings) {
+  NodeSettings node;
+  node.prefix = settings.text("node.prefix", "node", "first part of this node's routing id");
+  if (const auto valid = validate_prefix(node.prefix); !valid) {
+    throw ConfigurationError("node.prefix: " + valid.error().message());
+  }
+  node.workers = static_cast<unsigned>(settings.integer(
+      "node.workers", 0, {0, 256}, "worker threads; 0 means one per hardware thread"));
+  node.stop_deadline = settings.duration("node.stop_deadline", 10s, {0ms, 10min},
+                                         "how long a stop waits for turns that are under way");
+  return node;
+}
+
+LocationSettings read_location(Settings& settings) {
+  constexpr Settings::DurationRange lease_range{50ms, 10min};
+  const auto lease = [&](std::string_view key, milliseconds fallback, std::string_view meaning) {
+    return settings.duration(key, fallback, lease_range, meaning);
+  };
+  LocationSettings location;
+  location.store = settings.text("location.store", "sqlite:./cluster.db",
+                                 "where the Location Store is: sqlite:FILE");
+  location.renew_interval = lease("location.lease_renew_interval", limits::lease_renew_interval,
+                                  "how often a node renews its lease");
+  location.ttl = lease("location.lease_ttl", limits::lease_ttl, "how long a lease lasts");
+  location.renew_timeout = lease("location.lease_renew_timeout", limits::lease_renew_timeout,
+                                 "how long one renewal may take");
+  location.margin = lease("location.lease_margin", limits::lease_margin,
+                          "how much earlier than its lease an owner stops, and others wait longer");
+  return location;
+}
+
+StreamSettings read_stream(Settings& settings) {
+  StreamSettings stream;
+  stream.host = settings.text("stream.host", "127.0.0.1", "address that clients connect to");
+  stream.port = static_cast<std::uint16_t>(
+      settings.integer("stream.port", 8080, {0, 65535}, "port for clients; 0 means any free one"));
+  stream.static_directory =
+      settings.text("stream.static_directory", "", "folder with the web client; empty means none");
+  stream.allowed_origins = settings.texts("stream.allowed_origins", {},
+                                          "origins whose pages may connect; empty means any");
+  const auto bytes = [&](std::string_view key, std::size_t fallback, std::string_view meaning) {
+    return static_cast<std::size_t>(settings.integer(key, static_cast<std::int64_t>(fallback),
+                                                     {1024, 64 * 1024 * 1024}, meaning));
+  };
+  stream.message_bytes = bytes("stream.message_bytes", limits::stream_message_bytes,
+                               "largest message a client may send");
+  stream.outbound_bytes = bytes("stream.outbound_bytes", limits::stream_outbound_bytes,
+                                "unsent bytes at which a client that does not read is dropped");
+  stream.sessions = static_cast<std::size_t>(
+      settings.integer("stream.sessions", static_cast<std::int64_t>(limits::stream_sessions),
+                       {1, 1'000'000}, "client connections at once"));
+  stream.heartbeat_interval =
+      settings.duration("stream.heartbeat_interval", limits::stream_heartbeat_interval,
+                        {100ms, 10min}, "silence after which a client is pinged");
+  return stream;
+}
+
+}  // namespace
+
+HostSettings read_host_settings(Settings& settings) {
+  HostSettings all;
+  all.node = read_node(settings);
+  all.location = read_location(settings);
+  all.stream = read_stream(settings);
+  all.log.level =
+      settings.choice("log.level", "info", {"debug", "info", "warning", "error"}, "lowest level");
+  all.log.format = settings.choice("log.format", "text", {"text", "json"}, "form of a log line");
+  all.log.file = settings.text("log.file", "", "file to append to; empty means standard error");
+  return all;
+}
+
+}  // namespace spotmesh::host

@@ -1,0 +1,54 @@
+// The settings of the framework itself, as a Host declares them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <spotmesh/settings.hpp>
+#include <spotmesh/time.hpp>
+
+namespace spotmesh::host {
+
+struct NodeSettings {
+  std::string prefix;
+  unsigned workers = 0;  // 0: one per hardware thread
+  Duration stop_deadline{};
+};
+
+struct LocationSettings {
+  std::string store;  // empty: none
+  Duration renew_interval{};
+  Duration ttl{};
+  Duration renew_timeout{};
+  Duration margin{};
+};
+
+struct StreamSettings {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string static_directory;
+  std::vector<std::string> allowed_origins;
+  std::size_t message_bytes = 0;
+  std::size_t outbound_bytes = 0;
+  std::size_t sessions = 0;
+  Duration heartbeat_interval{};
+};
+
+struct LogSettings {
+  std::string level;
+  std::string format;
+  std::string file;
+};
+
+struct HostSettings {
+  NodeSettings node;
+  LocationSettings location;
+  StreamSettings stream;
+  LogSettings log;
+};
+
+// Declares and reads them; ConfigurationError as Settings gives it.
+HostSettings read_host_settings(Settings& settings);
+
+}  // namespace spotmesh::host

@@ -1,0 +1,37 @@
+#include "host/signals.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include <spotmesh/error.hpp>
+
+namespace spotmesh::host {
+
+StopSignals::StopSignals() : stop_{}, all_{} {
+  sigemptyset(&stop_);
+  sigaddset(&stop_, SIGTERM);
+  sigaddset(&stop_, SIGINT);
+  all_ = stop_;
+  // A signal of its own for wake(): unlike SIGTERM it may stay pending for ever without harm.
+  sigaddset(&all_, SIGRTMIN);
+  if (const int fault = pthread_sigmask(SIG_BLOCK, &all_, nullptr); fault != 0) {
+    throw ConfigurationError(std::string("signals cannot be blocked: ") + std::strerror(fault));
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+StopSignals::Heard StopSignals::wait() const {
+  int signal = 0;
+  while (sigwait(&all_, &signal) != 0) {
+  }
+  return signal == SIGRTMIN ? Heard::Wake : Heard::Stop;
+}
+
+void StopSignals::wake() const { kill(getpid(), SIGRTMIN); }
+
+void StopSignals::restore() const { pthread_sigmask(SIG_UNBLOCK, &stop_, nullptr); }
+
+}  // namespace spotmesh::host

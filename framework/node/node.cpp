@@ -1,0 +1,253 @@
+#include "node/node.hpp"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "objects/objects_node.hpp"
+#include "objects/remote_objects.hpp"
+#include "runtime/strand.hpp"
+#include "stream/stream_server.hpp"
+
+namespace spotmesh::node {
+namespace {
+
+constexpr std::string_view stop_reason = "the server is shutting down";
+
+objects::Seams object_seams(const World& world, objects::RemoteObjects& remote) {
+  if (world.store == nullptr) {
+    throw ConfigurationError(
+        "this node has no Location Store; set location.store, for example to "
+        "\"sqlite:./cluster.db\"");
+  }
+  return {.clock = world.clock,
+          .scheduler = world.scheduler,
+          .timers = world.timers,
+          .workers = world.workers,
+          .store = *world.store,
+          .random = world.random,
+          .log = world.log,
+          .events = world.events,
+          .remote = remote,
+          .observer = world.turns,
+          .faults = world.faults};
+}
+
+const objects::StreamType* only_stream(const objects::FrozenApplication& application,
+                                       const World& world) {
+  const auto& streams = application.streams();
+  if (streams.empty()) return nullptr;
+  if (streams.size() > 1) {
+    throw ConfigurationError("the application registers the gateways '" + streams[0]->name +
+                             "' and '" + streams[1]->name + "'; a node can run one");
+  }
+  if (world.client_links == nullptr) {
+    throw ConfigurationError("the application registers the gateway '" + streams[0]->name +
+                             "', but this node cannot accept clients");
+  }
+  return streams[0].get();
+}
+
+}  // namespace
+
+std::string_view to_string(NodeState state) {
+  switch (state) {
+    case NodeState::Idle:
+      return "Idle";
+    case NodeState::Preparing:
+      return "Preparing";
+    case NodeState::Serving:
+      return "Serving";
+    case NodeState::Draining:
+      return "Draining";
+    case NodeState::Stopped:
+      return "Stopped";
+    case NodeState::Error:
+      return "Error";
+  }
+  return "unknown";
+}
+
+// Everything below `strand` is touched on the strand only, once the node has been started.
+struct Node::Parts {
+  Parts(const objects::FrozenApplication& app, const World& outside, NodeOptions chosen)
+      : world(outside),
+        options(std::move(chosen)),
+        stream_type(only_stream(app, outside)),
+        strand(outside.scheduler),
+        objects(app, objects::new_identity(options.prefix, outside.random),
+                objects_config(options, stream_type), object_seams(outside, remote)),
+        stop_timer(*this) {
+    if (stream_type == nullptr) return;
+    stream.emplace(
+        app, *stream_type, objects.identity(), stream_seams(),
+        [this](const SessionId& session) { return objects.new_session_caller(session); },
+        options.stream);
+    objects.set_sessions(*stream);
+  }
+
+  // Ends what a stop is waiting for when its deadline has passed.
+  class StopTimer final : public runtime::TimerEntry {
+   public:
+    explicit StopTimer(Parts& parts) : parts_(parts) {}
+    void on_timer(Instant) override {
+      parts_.strand.post([&parts = parts_] {
+        if (parts.stream) parts.stream->abandon();
+      });
+    }
+
+   private:
+    Parts& parts_;
+  };
+
+  static objects::ObjectsConfig objects_config(const NodeOptions& options,
+                                               const objects::StreamType* stream_type) {
+    objects::ObjectsConfig config = options.objects;
+    config.is_stream_gateway = stream_type != nullptr;
+    return config;
+  }
+  stream::StreamSeams stream_seams() {
+    return {.clock = world.clock,
+            .scheduler = world.scheduler,
+            .timers = world.timers,
+            .strand = strand,
+            .random = world.random,
+            .log = world.log,
+            .events = world.events,
+            .bindings = objects.bindings(),
+            .observer = world.turns};
+  }
+
+  void set_state(NodeState next) {
+    state.store(next, std::memory_order_release);
+    world.events.emit({.kind = "node.state",
+                       .subject = objects.identity().rid.text,
+                       .fields = {{"state", std::string(to_string(next))}}});
+    world.log.write(LogLevel::Info, "node", std::string(to_string(next)),
+                    {{"node", objects.identity().rid.text}});
+  }
+
+  void objects_started(Result<void> outcome);
+  Result<void> open_gateway();
+  void lost(std::string reason);
+  void begin_stop(Duration deadline);
+  void sessions_ended();
+  void objects_stopped();
+
+  const World world;
+  const NodeOptions options;
+  const objects::StreamType* const stream_type;
+  objects::NoRemoteObjects remote;
+  runtime::Strand strand;
+  objects::ObjectsNode objects;
+  std::optional<stream::StreamServer> stream;
+  StopTimer stop_timer;
+
+  std::atomic<NodeState> state{NodeState::Idle};
+  std::atomic<std::uint16_t> port{0};
+  std::function<void(std::string)> told_lost;
+  std::function<void(Result<void>)> started;
+  Instant stop_deadline{};
+  bool is_stopping = false;
+  bool is_stopped = false;
+  std::vector<std::function<void()>> stop_waiters;
+};
+
+void Node::Parts::objects_started(Result<void> outcome) {
+  if (is_stopping) {
+    outcome = fail(Error::shutting_down("the node was told to stop while it was starting"));
+  } else if (outcome) {
+    outcome = open_gateway();
+  }
+  if (!is_stopping) set_state(outcome ? NodeState::Serving : NodeState::Error);
+  if (auto told = std::exchange(started, nullptr)) told(std::move(outcome));
+}
+
+Result<void> Node::Parts::open_gateway() {
+  if (!stream) return {};
+  auto bound = world.client_links->listen(options.listen, *stream);
+  if (!bound) return fail(bound.error());
+  port.store(*bound, std::memory_order_release);
+  return {};
+}
+
+void Node::Parts::lost(std::string reason) {
+  if (is_stopped) return;
+  if (stream) {
+    world.client_links->stop_listening();
+    stream->stop("the server has lost its lease", [] {});
+  }
+  if (!is_stopping) set_state(NodeState::Error);
+  if (auto told = std::exchange(told_lost, nullptr)) told(std::move(reason));
+}
+
+void Node::Parts::begin_stop(Duration deadline) {
+  if (std::exchange(is_stopping, true)) return;
+  set_state(NodeState::Draining);
+  stop_deadline = world.clock.now() + deadline;
+  if (!stream) return sessions_ended();
+  world.timers.arm(stop_timer, stop_deadline);
+  world.client_links->stop_listening();
+  stream->stop(std::string(stop_reason), [this] { strand.post([this] { sessions_ended(); }); });
+}
+
+void Node::Parts::sessions_ended() {
+  world.timers.cancel(stop_timer);
+  objects.stop(stop_deadline, [this] { strand.post([this] { objects_stopped(); }); });
+}
+
+void Node::Parts::objects_stopped() {
+  is_stopped = true;
+  set_state(NodeState::Stopped);
+  for (auto& waiter : std::exchange(stop_waiters, {})) waiter();
+}
+
+Node::Node(const objects::FrozenApplication& application, const World& world, NodeOptions options)
+    : parts_(std::make_unique<Parts>(application, world, std::move(options))) {}
+
+Node::~Node() = default;
+
+void Node::start(std::function<void(Result<void>)> done) {
+  Parts& parts = *parts_;
+  parts.objects.on_fenced([&parts](std::string reason) {
+    parts.strand.post([&parts, reason = std::move(reason)] { parts.lost(reason); });
+  });
+  parts.strand.post([&parts, done = std::move(done)]() mutable {
+    parts.started = std::move(done);
+    parts.set_state(NodeState::Preparing);
+    parts.objects.start([&parts](Result<void> outcome) {
+      parts.strand.post([&parts, outcome = std::move(outcome)]() mutable {
+        parts.objects_started(std::move(outcome));
+      });
+    });
+  });
+}
+
+void Node::stop(Duration deadline, std::function<void()> done) {
+  Parts& parts = *parts_;
+  parts.strand.post([&parts, deadline, done = std::move(done)]() mutable {
+    if (parts.is_stopped) return done();
+    parts.stop_waiters.push_back(std::move(done));
+    parts.begin_stop(deadline);
+  });
+}
+
+void Node::on_lost(std::function<void(std::string reason)> callback) {
+  parts_->told_lost = std::move(callback);
+}
+
+void Node::abandon() {
+  parts_->world.timers.cancel(parts_->stop_timer);
+  if (parts_->stream) parts_->stream->abandon();
+  parts_->objects.abandon();
+  parts_->strand.close();
+}
+
+NodeState Node::state() const { return parts_->state.load(std::memory_order_acquire); }
+
+const objects::NodeIdentity& Node::identity() const { return parts_->objects.identity(); }
+
+std::uint16_t Node::stream_port() const { return parts_->port.load(std::memory_order_acquire); }
+
+}  // namespace spotmesh::node

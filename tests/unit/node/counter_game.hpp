@@ -1,0 +1,52 @@
+// A game of one button: a session logs in as an Actor that counts presses.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <spotmesh/spotmesh.hpp>
+
+#include "counter.packets.hpp"
+
+namespace counter {
+
+struct Player : spotmesh::Actor {
+  using Actor::Actor;
+  static void handlers(spotmesh::ActorHandlers<Player>& on) { on.request(&Player::press); }
+  Pressed press(const Press&) { return {.count = ++count_}; }
+
+ private:
+  std::int32_t count_ = 0;
+};
+
+struct Hall : spotmesh::EntrySpot<Player> {
+  using EntrySpot::EntrySpot;
+};
+
+struct GameSession : spotmesh::Session {
+  using Session::Session;
+  static void handlers(spotmesh::SessionHandlers<GameSession>& on) {
+    on.request(&GameSession::enter);
+  }
+  spotmesh::Task<spotmesh::Result<Entered>> enter(const Enter& enter) {
+    auto player = co_await context().actors().get_or_create(enter.name, "player").submit();
+    if (!player) co_return spotmesh::fail(player.error());
+    const auto* created = std::get_if<spotmesh::Created>(&*player);
+    const spotmesh::ActorRef& ref =
+        created != nullptr ? created->actor : std::get<spotmesh::Existing>(*player).actor;
+    if (auto bound = co_await context().bind(ref); !bound) {
+      co_return spotmesh::fail(bound.error());
+    }
+    co_return Entered{.is_new = created != nullptr, .node = ref.node_rid.text};
+  }
+};
+
+inline void configure(spotmesh::Application& app) {
+  app.packets(packets());
+  auto& play = app.mesh("play").object_server();
+  play.entry_spot<Hall>();
+  play.actor<Player>("player", [](auto& factory) { factory.recreate_on_relocation(); });
+  app.stream("gateway").session<GameSession>();
+}
+
+}  // namespace counter
