@@ -36,9 +36,9 @@ PUBLIC_HEADERS = {
     "objects": ["actor", "actor_handlers", "actors", "application", "calls", "closing", "context",
                 "create_calls", "decision", "factories", "handlers", "invoke", "join", "logger",
                 "message_context", "object_server", "registration", "relocation", "results",
-                "session", "session_handlers", "signatures", "spot", "spotmesh", "spots",
+                "session", "session_handlers", "signatures", "spot", "spots",
                 "timer_control", "worker_call"],
-    "host": ["settings"],
+    "host": ["host", "settings", "spotmesh"],
 }
 
 # What a tool may include of the framework. The visualizer sees the cluster through the admin

@@ -15,6 +15,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/factories.hpp>
 #include <spotmesh/handlers.hpp>
+#include <spotmesh/host.hpp>
 #include <spotmesh/ids.hpp>
 #include <spotmesh/join.hpp>
 #include <spotmesh/limits.hpp>
@@ -27,6 +28,7 @@
 #include <spotmesh/results.hpp>
 #include <spotmesh/session.hpp>
 #include <spotmesh/session_handlers.hpp>
+#include <spotmesh/settings.hpp>
 #include <spotmesh/spot.hpp>
 #include <spotmesh/spots.hpp>
 #include <spotmesh/task.hpp>
