@@ -118,7 +118,8 @@ Result<Message> BotPlayer::wait_for_push(const std::function<bool(const Message&
 
 // A reply and a push may overtake each other; the newer state is the true one.
 void BotPlayer::note(const GameState& state) {
-  const bool is_older = state_ && state_->room == state.room && state.revision < state_->revision;
+  const bool is_older =
+      state_ && state_->generation == state.generation && state.revision < state_->revision;
   if (!is_older) state_ = state;
 }
 

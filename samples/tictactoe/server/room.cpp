@@ -196,6 +196,7 @@ GameState Room::state() const {
   const std::size_t named = std::min(spectators_.size(), most_spectators_named);
   return GameState{
       .room = name_,
+      .generation = context().object_generation().value,
       .revision = revision_,
       .round = match_.round(),
       .phase = match_.phase(),

@@ -55,7 +55,6 @@ async function logIn() {
   const login = { name: identity.name, device_token: identity.deviceToken };
   me = (await ask('Login', login)).name;
   identity.name = me;
-  if (state) state.revision = -1; // a server that has restarted counts anew
   const sync = await ask('Sync');
   if (sync.room) {
     showState(sync.room);
@@ -129,8 +128,8 @@ function turnedAway({ room: name, message, is_full: isFull }) {
 
 function showState(next) {
   // A reply and a push may overtake each other; the newer state is the true one.
-  if (state && state.room === next.room && next.revision < state.revision) return;
-  const isNew = !state || state.room !== next.room;
+  const isNew = state?.generation !== next.generation;
+  if (!isNew && next.revision < state.revision) return;
   state = next;
   wanted = null;
   setAddress(next.room);
