@@ -93,6 +93,10 @@ void LeaseDriver::start(Events events) {
   lease_->feed(location::lease::Start{});
 }
 
+bool LeaseDriver::can_release() const {
+  return is_started_ && lease_->machine().state() != location::LeaseMachine::State::Ended;
+}
+
 void LeaseDriver::release() { lease_->feed(location::lease::Release{}); }
 
 void LeaseDriver::on_acquired() {

@@ -33,7 +33,8 @@ class LeaseDriver {
 
   void start(Events events);
   void release();
-  bool is_started() const { return is_started_; }
+  // Whether there is a lease to give back: started, and neither lost nor given back.
+  bool can_release() const;
 
   const location::LeaseView& view() const;
   const location::AuthorityEnvironment& environment() const;

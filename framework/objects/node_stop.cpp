@@ -125,7 +125,7 @@ void ObjectsNode::Stopping::remove_next() {
 void ObjectsNode::Stopping::release() {
   phase_ = Phase::Releasing;
   timer_.cancel();
-  if (!core_.lease->is_started()) return on_released();
+  if (!core_.lease->can_release()) return on_released();
   core_.lease->release();
 }
 

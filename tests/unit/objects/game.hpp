@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,8 @@ struct Hooks {
   std::function<Task<Result<probe::Poked>>(SpotContext&, const probe::Poke&)> poke_spot;
   std::function<Task<void>(ActorContext&, const TimerTick&)> tick;
   std::function<Task<void>(SpotContext&, const TimerTick&)> spot_tick;
+  // What the last `Ask` had left of its requester's time.
+  std::optional<Duration> time_left;
 };
 
 inline std::string text_of(const JoinCompletion& completion) {
@@ -57,9 +60,14 @@ class Pawn : public Actor {
     if (hooks_.on_join_completed) co_await hooks_.on_join_completed(context(), completion);
   }
 
-  void note(const probe::Note& note) { hooks_.journal.note(name() + " notes " + note.text); }
-  probe::Answer ask(const probe::Ask& ask) {
+  void note(const probe::Note& note, const MessageContext& context) {
+    std::string line = name() + " notes " + note.text;
+    for (const auto& [key, value] : context.metadata()) line += " " + key + "=" + value;
+    hooks_.journal.note(std::move(line));
+  }
+  probe::Answer ask(const probe::Ask& ask, const MessageContext& message) {
     ++asked_;
+    hooks_.time_left = message.deadline().value() - context().now();
     return {.value = ask.value + 1, .text = name() + " asked " + std::to_string(asked_)};
   }
   Task<void> tick(const TimerTick& tick) {

@@ -129,35 +129,43 @@ TEST_CASE("a request ends at its deadline, once, and its late reply is counted",
 }
 
 TEST_CASE("a handler sees what is left of the requester's time", "[MSG-04]") {
-  OneNode one([](ObjectServer&) {});
+  OneNode one;
   one->born("anna", "pawn");
-  std::optional<Duration> left;
-  one.hooks.poke = [&](ActorContext& context, SpotContext&,
+  Latch latch;
+  one.hooks.poke = [&](ActorContext&, SpotContext&,
                        const probe::Poke&) -> Task<Result<probe::Poked>> {
-    // The request it makes on behalf of this one is its own, with its own time.
-    auto answer = co_await context.actors()
-                      .request<probe::Answer>("berta", probe::Ask{})
-                      .timeout(2s)
-                      .submit();
-    if (!answer) co_return fail(answer.error());
-    left = 2s;
-    co_return probe::Poked{.value = answer->value};
+    co_await latch.wait();
+    co_return probe::Poked{};
   };
-  one->born("berta", "pawn");
-  CHECK(one->request<probe::Poked>("anna", probe::Poke{})->value == 1);
-  CHECK(left.has_value());
+  one.sim.world.after(1s, [&] { latch.open(); });
+  const bool is_answered = one->call<bool>([](Context& context) -> Task<bool> {
+    auto busy = context.actors().request<probe::Poked>("anna", probe::Poke{}).submit();
+    auto behind =
+        co_await context.actors().request<probe::Answer>("anna", probe::Ask{}).timeout(3s).submit();
+    co_return (co_await std::move(busy)).has_value() && behind.has_value();
+  });
+  CHECK(is_answered);
+  REQUIRE(one.hooks.time_left.has_value());
+  CHECK(*one.hooks.time_left > 1900ms);
+  CHECK(*one.hooks.time_left <= 2001ms);
 }
 
 TEST_CASE("metadata arrives with its message, within bounds", "[MSG-12]") {
   OneNode one;
-  one->room("red", "room");
-  const auto too_much = one->call<Result<void>>([](Context& context) {
-    return context.spots()
-        .send("red", probe::Blob{})
-        .metadata("k", std::string(5000, 'x'))
-        .submit();
-  });
-  check_error(too_much, ErrorKind::InvalidOperation, "metadata");
+  one->born("anna", "pawn");
+  const auto send = [&](std::size_t pairs, std::size_t bytes) {
+    return one->call<Result<void>>([=](Context& context) {
+      auto call = context.actors().send("anna", probe::Note{.text = "x"});
+      for (std::size_t i = 0; i < pairs; ++i) call.metadata("k", std::string(bytes, 'v'));
+      return call.submit();
+    });
+  };
+  REQUIRE(send(2, 3).has_value());
+  one.run_for(10ms);
+  CHECK(one.journal().count("anna notes x k=vvv k=vvv") == 1);
+  CHECK(send(16, 255).has_value());
+  check_error(send(17, 1), ErrorKind::InvalidOperation, "metadata");
+  check_error(send(1, 4096), ErrorKind::InvalidOperation, "metadata");
 }
 
 TEST_CASE("a message to oneself that would be waited for is refused before it is sent",
