@@ -41,6 +41,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   CreateSpec spec_;
   Creations::Done done_;
   location::CreateMachine machine_;
+  ObjectGeneration pending_;  // of the slot that was taken last
   std::shared_ptr<Staging> staging_;
   Message reply_;  // what the acceptance callback answered with
 };

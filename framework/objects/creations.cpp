@@ -72,7 +72,7 @@ CreationRun::CreationRun(Core& core, Creations& owner, CreateSpec spec, Creation
       done_(std::move(done)),
       machine_(request_of(core, spec_), core.lease->environment()) {}
 
-void CreationRun::perform(location::create::TakeSlot&) {
+void CreationRun::perform(location::create::TakeSlot& action) {
   const MeshTypes& mesh = *spec_.mesh;
   const ActorType* actor_type = mesh.find_actor(spec_.type.text());
   const SpotType* spot_type = mesh.find_spot(spec_.type.text());
@@ -86,10 +86,13 @@ void CreationRun::perform(location::create::TakeSlot&) {
   auto taken = spec_.kind == TargetKind::Actor ? core_.capacity->take_actor(mesh)
                                                : core_.capacity->take_spot(mesh, *spot_type);
   if (!taken) return feed(location::create::SlotRefused{taken.error()});
+  pending_ = action.generation;
+  core_.lease->holdings().add(object_key(spec_.kind, spec_.id).key, pending_);
   feed(location::create::SlotTaken{});
 }
 
 void CreationRun::perform(location::create::FreeSlot&) {
+  core_.lease->holdings().remove(object_key(spec_.kind, spec_.id).key, pending_);
   if (spec_.kind == TargetKind::Actor) {
     core_.capacity->free_pending_actor(*spec_.mesh);
   } else {

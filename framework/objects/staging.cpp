@@ -34,11 +34,8 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   ActorStaging(Core& core, const MeshTypes& mesh, const ActorType& type, ActorId id,
                ObjectGeneration generation)
       : core_(core),
-        key_(location::keys::actor(id)),
         entry_(core.entry_spot(mesh)),
-        cell_(runtime::make_ref<ActorCell>(core, mesh, type, std::move(id), generation)) {
-    core_.lease->holdings().add(key_, cell_->generation());
-  }
+        cell_(runtime::make_ref<ActorCell>(core, mesh, type, std::move(id), generation)) {}
 
   void run(Message request, Decided decided) override {
     request_ = std::move(request);
@@ -75,7 +72,6 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
     cell_->state = CellState::Gone;
     cell_->timers().close();
     cell_->mailbox().close(Error::unavailable(cell_->name() + " was not created"));
-    core_.lease->holdings().remove(key_, cell_->generation());
   }
 
  private:
@@ -110,7 +106,6 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   }
 
   Core& core_;
-  const std::string key_;
   const Ref<SpotCell> entry_;
   const Ref<ActorCell> cell_;
   Message request_;
@@ -123,11 +118,8 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
   SpotStaging(Core& core, const MeshTypes& mesh, const SpotType& type, SpotId id,
               ObjectGeneration generation)
       : core_(core),
-        key_(location::keys::spot(id)),
         cell_(runtime::make_ref<SpotCell>(core, mesh, type, std::move(id), generation,
-                                          location::ObjectKind::UserSpot)) {
-    core_.lease->holdings().add(key_, cell_->generation());
-  }
+                                          location::ObjectKind::UserSpot)) {}
 
   void run(Message request, Decided decided) override {
     request_ = std::move(request);
@@ -159,7 +151,6 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     cell_->state = CellState::Gone;
     cell_->timers().close();
     cell_->mailbox().close(Error::unavailable(cell_->name() + " was not created"));
-    core_.lease->holdings().remove(key_, cell_->generation());
   }
 
  private:
@@ -175,7 +166,6 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
   }
 
   Core& core_;
-  const std::string key_;
   const Ref<SpotCell> cell_;
   Message request_;
   Decided decided_;

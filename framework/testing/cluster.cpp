@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "location/keys.hpp"
 #include "node/node.hpp"
 #include "objects/frozen_application.hpp"
 #include "testing/sim_client_links.hpp"
@@ -165,6 +166,16 @@ void Cluster::set_store_latency(Duration shortest, Duration longest) {
 void Cluster::set_store_faults(unsigned unavailable_per_mille, unsigned unknown_per_mille) {
   parts_->store.behavior().unavailable_per_mille = unavailable_per_mille;
   parts_->store.behavior().unknown_per_mille = unknown_per_mille;
+}
+
+std::vector<std::string> Cluster::stored_objects() const {
+  std::vector<std::string> found;
+  for (const auto prefix : {location::keys::actor_prefix, location::keys::spot_prefix}) {
+    for (const auto& entry : parts_->store.contents(prefix)) {
+      found.push_back(location::keys::printable(entry.key));
+    }
+  }
+  return found;
 }
 
 std::uint64_t Cluster::trace_hash() const { return parts_->world.trace().hash(); }

@@ -65,7 +65,7 @@ THIRD_PARTY = {
     "openssl/": ["framework/net/", "tools/packetc/"],
     "toml++/": ["framework/host/"],
     "spdlog/": ["framework/host/", "tools/"],
-    "CLI/": ["framework/host/", "tools/", "samples/"],
+    "CLI/": ["framework/host/", "tools/", "samples/", "tests/simulation/"],
     "prometheus/": ["framework/host/"],
     "nlohmann/": ["framework/wire/", "framework/host/", "tools/", "tests/", "samples/"],
     "fmt/": ["framework/", "tools/", "samples/", "tests/"],

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <spotmesh/testing/cluster.hpp>
 
@@ -19,6 +20,8 @@ SimStreamClient connect(Cluster& cluster, unsigned node = 0) {
   REQUIRE(client.has_value());
   return std::move(*client);
 }
+
+void game(spotmesh::Application& app) { counter::configure(app); }
 
 // The answer, once virtual time has brought it.
 template <typename Reply, typename P>
@@ -43,7 +46,7 @@ std::int32_t press(Cluster& cluster, SimStreamClient& client) {
 }
 
 std::uint64_t hash_of_a_short_game(std::uint64_t seed) {
-  Cluster cluster(counter::configure, {.seed = seed});
+  Cluster cluster(game, {.seed = seed});
   auto client = connect(cluster);
   enter(cluster, client, "ann");
   for (int i = 0; i < 5; ++i) press(cluster, client);
@@ -54,7 +57,7 @@ std::uint64_t hash_of_a_short_game(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("a client's packets reach its Actor, and a reconnect finds the same one", "[BIND-13]") {
-  Cluster cluster(counter::configure);
+  Cluster cluster(game);
   auto first = connect(cluster);
   CHECK(enter(cluster, first, "ann").is_new);
   CHECK(press(cluster, first) == 1);
@@ -72,7 +75,7 @@ TEST_CASE("two runs of one seed are equal and other seeds differ") {
 }
 
 TEST_CASE("nodes on one store place on themselves only, and an id lives once") {
-  Cluster cluster(counter::configure, {.nodes = 2});
+  Cluster cluster(game, {.nodes = 2});
   auto here = connect(cluster, 0);
   auto there = connect(cluster, 1);
   const auto ann = enter(cluster, here, "ann");
@@ -86,7 +89,7 @@ TEST_CASE("nodes on one store place on themselves only, and an id lives once") {
 }
 
 TEST_CASE("an orderly stop frees every id at once", "[DESTROY-01]") {
-  Cluster cluster(counter::configure, {.nodes = 2});
+  Cluster cluster(game, {.nodes = 2});
   auto here = connect(cluster, 0);
   enter(cluster, here, "ann");
   REQUIRE(cluster.stop(0));
@@ -97,7 +100,7 @@ TEST_CASE("an orderly stop frees every id at once", "[DESTROY-01]") {
 }
 
 TEST_CASE("a crashed node's ids come back once its lease has been fenced", "[LOSS-02]") {
-  Cluster cluster(counter::configure, {.nodes = 2});
+  Cluster cluster(game, {.nodes = 2});
   auto here = connect(cluster, 0);
   enter(cluster, here, "ann");
   cluster.crash(0);
@@ -112,7 +115,7 @@ TEST_CASE("a crashed node's ids come back once its lease has been fenced", "[LOS
 
 TEST_CASE("turns stop when the store is away past the lease, and go on by themselves",
           "[STORE-09]") {
-  Cluster cluster(counter::configure);
+  Cluster cluster(game);
   auto client = connect(cluster);
   enter(cluster, client, "ann");
   cluster.set_store_available(false);
@@ -125,4 +128,29 @@ TEST_CASE("turns stop when the store is away past the lease, and go on by themse
   CHECK(press(cluster, client) >= 2);
   cluster.set_store_available(false);
   CHECK(cluster.stop(0));
+}
+
+TEST_CASE("creations of one id at the same moment make one object, whatever the store's delays",
+          "[CREATE-07]") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    unsigned made = 0;
+    Cluster cluster([&made](spotmesh::Application& app) { counter::configure(app, &made); },
+                    {.seed = seed, .longest_store_latency = 400ms});
+    std::vector<SimStreamClient> clients;
+    unsigned created = 0;
+    unsigned answered = 0;
+    for (int i = 0; i < 4; ++i) clients.push_back(connect(cluster));
+    for (auto& client : clients) {
+      client.request<counter::Entered>(counter::Enter{.name = "ann"},
+                                       [&](const Result<counter::Entered>& reply) {
+                                         ++answered;
+                                         if (reply && reply->is_new) ++created;
+                                       });
+    }
+    INFO("seed " << seed << "\n" << cluster.trace());
+    REQUIRE(cluster.run_until([&] { return answered == clients.size(); }));
+    REQUIRE(created == 1);
+    REQUIRE(made == 1);
+    REQUIRE(cluster.stored_objects().size() == 2);  // the Entry Spot and the Actor
+  }
 }

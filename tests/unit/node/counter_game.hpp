@@ -1,6 +1,7 @@
 // A game of one button: a session logs in as an Actor that counts presses.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -41,11 +42,17 @@ struct GameSession : spotmesh::Session {
   }
 };
 
-inline void configure(spotmesh::Application& app) {
+// `made`, when given, counts what the factory has made.
+inline void configure(spotmesh::Application& app, unsigned* made = nullptr) {
   app.packets(packets());
   auto& play = app.mesh("play").object_server();
   play.entry_spot<Hall>();
-  play.actor<Player>("player", [](auto& factory) { factory.recreate_on_relocation(); });
+  play.actor<Player>("player", [made](auto& factory) {
+    factory.recreate_on_relocation().create_with([made](spotmesh::ActorContext& context) {
+      if (made != nullptr) ++*made;
+      return std::make_unique<Player>(context);
+    });
+  });
   app.stream("gateway").session<GameSession>();
 }
 

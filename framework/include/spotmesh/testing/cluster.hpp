@@ -67,6 +67,10 @@ class Cluster {
   // their outcome being known.
   void set_store_faults(unsigned unavailable_per_mille, unsigned unknown_per_mille);
 
+  // The keys under which the Location Store holds records of Actors and Spots at this moment; none
+  // after every node has stopped in order.
+  std::vector<std::string> stored_objects() const;
+
   // Equal for two runs of one seed and one program, whatever the machine.
   std::uint64_t trace_hash() const;
   // The last things that happened, for a person who looks at a failed test.
