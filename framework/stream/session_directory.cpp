@@ -48,18 +48,18 @@ std::vector<SessionDirectory::SessionRef> SessionDirectory::all() const {
 void SessionDirectory::when_empty(std::function<void()> empty) {
   {
     std::lock_guard lock(empty_mutex_);
-    when_empty_ = std::move(empty);
+    when_empty_.push_back(std::move(empty));
   }
   if (size() == 0) tell_if_empty();
 }
 
 void SessionDirectory::tell_if_empty() {
-  std::function<void()> empty;
+  std::vector<std::function<void()>> told;
   {
     std::lock_guard lock(empty_mutex_);
-    empty = std::exchange(when_empty_, nullptr);
+    told.swap(when_empty_);
   }
-  if (empty) empty();
+  for (const auto& empty : told) empty();
 }
 
 }  // namespace spotmesh::stream

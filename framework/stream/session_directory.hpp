@@ -33,7 +33,6 @@ class SessionDirectory {
   std::size_t size() const { return size_.load(); }
 
   // `empty` is called once, by whoever removes the last session; at once when there is none.
-  // Nothing is added any more.
   void when_empty(std::function<void()> empty);
 
  private:
@@ -48,7 +47,7 @@ class SessionDirectory {
   mutable std::array<Shard, 16> shards_;
   std::atomic<std::size_t> size_{0};
   std::mutex empty_mutex_;
-  std::function<void()> when_empty_;
+  std::vector<std::function<void()>> when_empty_;
 };
 
 }  // namespace spotmesh::stream

@@ -46,7 +46,7 @@ StreamServer::StreamServer(const objects::FrozenApplication& application,
                                          std::move(make_caller), options)),
       refused_links_(std::make_shared<std::atomic<std::size_t>>(0)) {}
 
-StreamServer::~StreamServer() = default;
+StreamServer::~StreamServer() { abandon(); }
 
 Result<std::shared_ptr<ClientLinkHandler>> StreamServer::on_link(ClientLink& link,
                                                                  const LinkInfo& info) {

@@ -21,8 +21,8 @@ namespace spotmesh::stream {
 // bound to. Every function is safe from any thread.
 //
 // Life: construct; give it to ClientLinks::listen as the acceptor and to the objects side as its
-// SessionRoutes; stop() and wait for `stopped`, or abandon(); destroy. The objects side stops after
-// it, so that disconnect callbacks still reach the Spots.
+// SessionRoutes; stop() and wait for `stopped`, or abandon(); destroy, once no link calls it any
+// more. The objects side stops after it, so that disconnect callbacks still reach the Spots.
 class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
  public:
   // `application` and `type`, which is one of its streams, outlive it and every session. Throws
@@ -43,7 +43,7 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
   void on_actor_gone(const objects::BindingIdentity& binding, const ActorId& actor) override;
 
   // Takes no more links and closes every session with 1001 and this reason. `stopped` is called
-  // once: when every disconnect callback has ended and every link is closed.
+  // once: when every disconnect callback has ended and every link is closed. May be called again.
   void stop(const std::string& reason, std::function<void()> stopped);
   // Cuts every link and ends every session without a callback: a crash, or an end that does not
   // wait. `stopped` of an earlier stop() is called.
