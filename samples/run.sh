@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and starts a sample on a fresh SQLite Location Store.
+#
+#   samples/run.sh tictactoe                  serve the game until Ctrl-C, and say where
+#   samples/run.sh tictactoe --demo           play whole matches with bots, print each move and
+#                                             exit 0 if everything was as the rules say
+#
+#   --port P      where to serve, 8080 if not given; 0 is any free port
+#   --nodes N     so many server processes on one store, 1 or 2; a second one serves at the port
+#                 after the first, and each hosts its own players and rooms
+#   --store KIND  sqlite
+#
+# With SPOTMESH_BIN_DIR set, the executables there are used and nothing is built.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' samples/run.sh; }
+
+die() {
+  printf 'run.sh: %s\n' "$1" >&2
+  exit "${2:-1}"
+}
+
+wrong_usage() {
+  printf 'run.sh: %s\n\n' "$1" >&2
+  usage >&2
+  exit 2
+}
+
+sample=
+demo=false
+nodes=1
+port=
+while (($#)); do
+  case $1 in
+    tictactoe) sample=$1 ;;
+    bingo) die "the sample bingo does not exist yet; there is tictactoe" 2 ;;
+    --demo) demo=true ;;
+    --rolling) die "--rolling needs nodes that can move their rooms, which do not exist yet" 2 ;;
+    --nodes)
+      nodes=${2-}
+      [[ $nodes =~ ^[1-9][0-9]*$ ]] || wrong_usage "--nodes takes a number, not '${2-}'"
+      ((nodes <= 2)) ||
+        die "--nodes $nodes: more than 2 need nodes that form a cluster, which do not exist yet" 2
+      shift
+      ;;
+    --store)
+      case ${2-} in
+        sqlite) ;;
+        redis) die "--store redis does not exist yet; there is sqlite" 2 ;;
+        *) wrong_usage "--store takes sqlite or redis, not '${2-}'" ;;
+      esac
+      shift
+      ;;
+    --port)
+      port=${2-}
+      [[ $port =~ ^[0-9]{1,5}$ ]] && ((port < 65536)) ||
+        wrong_usage "--port takes a number below 65536, not '${2-}'"
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit
+      ;;
+    *) wrong_usage "unknown argument '$1'" ;;
+  esac
+  shift
+done
+[[ -n $sample ]] || wrong_usage "which sample? There is tictactoe"
+if [[ -z $port ]]; then
+  if $demo; then port=0; else port=8080; fi
+fi
+
+build() {
+  tools/setup.sh
+  mkdir -p build/release
+  cmake --preset release >build/release/configure.log 2>&1 || {
+    cat build/release/configure.log >&2
+    die "the configuration failed, see above"
+  }
+  cmake --build --preset release --target "$sample-server" "$sample-bot" >&2 ||
+    die "the build failed, see above"
+}
+
+if [[ -n ${SPOTMESH_BIN_DIR-} ]]; then
+  bin=$SPOTMESH_BIN_DIR
+else
+  build
+  bin=$PWD/build/release/bin
+fi
+
+# What tests are told through the environment is no setting of a server.
+unset SPOTMESH_BIN_DIR SPOTMESH_SOURCE_DIR SPOTMESH_SANITIZE
+
+run=$(mktemp -d "${TMPDIR:-/tmp}/spotmesh-$sample.XXXXXX")
+servers=()
+
+stop_server() {
+  kill -TERM "$1" 2>/dev/null || return 0
+  timeout 15 tail --pid="$1" -s 0.1 -f /dev/null || kill -KILL "$1" 2>/dev/null || true
+}
+
+# Runs at every exit.
+clean_up() {
+  trap '' INT TERM
+  local pid
+  for pid in "${servers[@]}"; do stop_server "$pid"; done
+  rm -rf "$run"
+}
+trap clean_up EXIT
+# Ctrl-C is how a game that is served is meant to end.
+trap 'exit 0' INT
+trap 'exit 143' TERM
+
+# start_server NUMBER PORT FLAG…: sets `url` once the server says that it serves.
+start_server() {
+  local number=$1 at=$2 log=$run/server-$1.log pid lines follower
+  shift 2
+  "$bin/$sample-server" \
+    --stream.port="$at" --stream.static_directory="samples/$sample/web" \
+    --location.store="sqlite:$run/cluster.db" "$@" >"$log" 2>&1 &
+  pid=$!
+  servers+=("$pid")
+  exec {lines}< <(exec tail -n +1 -F --pid="$pid" "$log" 2>/dev/null)
+  follower=$!
+  url=$(sed -n '/^ready: /{s|.*\(http://[^ ]*\).*|\1|p;q}' <&"$lines" || true)
+  kill "$follower" 2>/dev/null || true
+  wait "$follower" 2>/dev/null || true
+  exec {lines}<&-
+  if [[ -z $url ]]; then
+    cat "$log" >&2
+    die "server $number did not start, see above"
+  fi
+}
+
+if $demo; then
+  start_server 1 "$port" --game.turn_limit=2s
+  port=${url%/}
+  port=${port##*:}
+  "$bin/$sample-bot" --demo --port "$port" || {
+    cat "$run"/server-1.log >&2
+    die "the demo failed, see above; what the server said is above, too"
+  }
+  exit
+fi
+
+for ((number = 1; number <= nodes; ++number)); do
+  start_server "$number" "$((port == 0 ? 0 : port + number - 1))"
+  printf 'Open %s in two windows and play. Ctrl-C ends it.\n' "$url"
+done
+# Ends when the first server does, which none is meant to do by itself.
+wait -n "${servers[@]}" || true
+cat "$run"/server-*.log >&2
+die "a server ended by itself, see above"

@@ -1,0 +1,137 @@
+// Real server processes: stops, restarts, and two of them on one Location Store.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { ServerProcess, inTemporaryDirectory } from '../../support/server_process.mjs';
+import { StreamClient } from '../../support/stream_client.mjs';
+
+const TEST_MS = 60_000;
+const deviceToken = (name) => `a-token-that-only-${name.replaceAll(' ', '-')}-knows`;
+
+async function logIn(server, name) {
+  const client = await StreamClient.open(server.url);
+  const answer = await client.request('tictactoe.Login', {
+    name, device_token: deviceToken(name),
+  });
+  return { client, answer };
+}
+
+async function player(server, name) {
+  const { client, answer } = await logIn(server, name);
+  assert.equal(answer.packet, 'tictactoe.LoginResult', JSON.stringify(answer));
+  return client;
+}
+
+async function openRoom(client, room) {
+  const answer = await client.request('tictactoe.OpenRoom', { room });
+  assert.equal(answer.packet, 'tictactoe.Entering', JSON.stringify(answer));
+  return (await client.push('tictactoe.GameStateNotify')).state;
+}
+
+async function roomsOf(client) {
+  const { payload } = await client.request('tictactoe.ListRooms');
+  return payload.rooms.map((room) => room.name);
+}
+
+async function placeAll(moves) {
+  for (const [client, cell] of moves) {
+    const answer = await client.request('tictactoe.PlaceMark', { cell });
+    assert.equal(answer.packet, 'tictactoe.PlaceMarkResult', JSON.stringify(answer));
+  }
+}
+
+function withServers(count, work) {
+  return () => inTemporaryDirectory(async (directory) => {
+    const servers = [];
+    try {
+      for (let i = 0; i < count; i += 1) {
+        servers.push(await ServerProcess.start('tictactoe', { directory }));
+      }
+      await work(servers, directory);
+    } catch (error) {
+      for (const server of servers) error.message += `\n---- a server said:\n${server.output}`;
+      throw error;
+    } finally {
+      await Promise.all(servers.map((server) => server.kill()));
+    }
+  });
+}
+
+test('two servers on one store each host a whole game', { timeout: TEST_MS },
+  withServers(2, async ([first, second]) => {
+    const games = [[first, 'Ann', 'Bob', 'Den'], [second, 'Cleo', 'Dan', 'Hut']];
+    for (const [server, x, o, room] of games) {
+      const one = await player(server, x);
+      const other = await player(server, o);
+      await openRoom(one, room);
+      await other.request('tictactoe.JoinRoom', { room });
+      await one.push('tictactoe.GameStateNotify', ({ state }) => state.phase === 'Playing');
+      await placeAll([[one, 0], [other, 3], [one, 1], [other, 4], [one, 2]]);
+      const { state } = await other.push('tictactoe.GameStateNotify',
+        (payload) => payload.state.phase === 'Finished');
+      assert.equal(state.outcome, 'Win');
+      assert.equal(state.winner, 'X');
+      const watcher = await player(server, `watcher of ${room}`);
+      assert.deepEqual(await roomsOf(watcher), [room]);
+    }
+  }));
+
+test('a name and a room exist once, whichever server is asked', { timeout: TEST_MS },
+  withServers(2, async ([first, second]) => {
+    const ann = await player(first, 'Ann');
+    await openRoom(ann, 'Den');
+    // The player and the room live on the first server, which the second one has no link to.
+    const { answer } = await logIn(second, 'Ann');
+    assert.equal(answer.error?.kind, 'Unavailable', JSON.stringify(answer));
+    assert.ok(answer.error.message.length > 10, answer.error.message);
+    const bob = await player(second, 'Bob');
+    await bob.request('tictactoe.OpenRoom', { room: 'Den' });
+    const refused = await bob.push('tictactoe.EnterFailedNotify');
+    assert.equal(refused.room, 'Den');
+    // Bob is still in the lobby, and plays elsewhere.
+    await openRoom(bob, 'Hut');
+  }));
+
+test('of two logins at once, one on each server, one is let in', { timeout: TEST_MS },
+  withServers(2, async (servers) => {
+    const names = Array.from({ length: 20 }, (_, i) => `Player ${i}`);
+    const outcomes = await Promise.all(names.flatMap((name) => servers.map(async (server) => {
+      const { answer } = await logIn(server, name);
+      return { name, isIn: answer.packet === 'tictactoe.LoginResult' };
+    })));
+    for (const name of names) {
+      const isIn = outcomes.filter((outcome) => outcome.name === name && outcome.isIn);
+      assert.equal(isIn.length, 1, `${name} was let in ${isIn.length} times`);
+    }
+  }));
+
+test('the end of one server leaves the other one playing', { timeout: TEST_MS },
+  withServers(2, async ([first, second]) => {
+    await player(first, 'Ann');
+    const bob = await player(second, 'Bob');
+    await openRoom(bob, 'Hut');
+    await first.kill();
+    const cleo = await player(second, 'Cleo');
+    await cleo.request('tictactoe.JoinRoom', { room: 'Hut' });
+    await bob.push('tictactoe.GameStateNotify', ({ state }) => state.phase === 'Playing');
+    await placeAll([[bob, 4], [cleo, 0]]);
+  }));
+
+test('a server that is asked to stop says so to its clients and ends with 0', { timeout: TEST_MS },
+  withServers(1, async ([server], directory) => {
+    const ann = await player(server, 'Ann');
+    await openRoom(ann, 'Den');
+    assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    await ann.ended;
+    assert.equal(ann.close?.code, 1001);
+    // It gave its names back: the next one begins afresh at once.
+    const next = await ServerProcess.start('tictactoe', { directory });
+    try {
+      const again = await player(next, 'Ann');
+      assert.equal((await again.request('tictactoe.Sync')).payload.room, null);
+      assert.equal((await openRoom(again, 'Den')).round, 0);
+    } finally {
+      await next.kill();
+    }
+  }));

@@ -1,0 +1,111 @@
+// A sample's server as a real process, for end-to-end tests: on a free port, with a Location Store
+// of its own.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+const required = (name) => {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run this through ctest`);
+  return value;
+};
+
+export const binDirectory = required('SPOTMESH_BIN_DIR');
+export const sourceDirectory = required('SPOTMESH_SOURCE_DIR');
+
+// What tests are told through the environment is no setting of a server.
+const serverEnvironment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('SPOTMESH_')));
+
+const READY = /^ready: .*http:\/\/127\.0\.0\.1:(\d+)/;
+
+// A port that was free a moment ago, for a server that has to come back on the same one.
+export async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+export async function temporaryDirectory() {
+  return mkdtemp(path.join(tmpdir(), 'spotmesh-e2e-'));
+}
+
+export class ServerProcess {
+  #process;
+  #ended;
+  #lines = [];
+
+  // Resolves when the server says that it serves; rejects with all it said when it ends before.
+  static async start(sample, { directory, port = 0, flags = [] }) {
+    const server = new ServerProcess();
+    server.#process = spawn(
+      path.join(binDirectory, `${sample}-server`),
+      [
+        `--stream.port=${port}`,
+        `--stream.static_directory=${path.join(sourceDirectory, 'samples', sample, 'web')}`,
+        `--location.store=sqlite:${path.join(directory, 'cluster.db')}`,
+        ...flags,
+      ],
+      { cwd: directory, env: serverEnvironment, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    await server.#becomeReady();
+    return server;
+  }
+
+  #becomeReady() {
+    return new Promise((resolve, reject) => {
+      this.#ended = new Promise((ended) => {
+        this.#process.once('error', (error) => ended({ error }));
+        this.#process.once('close', (code, signal) => ended({ code, signal }));
+      });
+      this.#ended.then((how) => {
+        reject(new Error(`the server ended (${JSON.stringify(how)}):\n${this.output}`));
+      });
+      for (const stream of [this.#process.stdout, this.#process.stderr]) {
+        createInterface({ input: stream }).on('line', (line) => {
+          this.#lines.push(line);
+          const ready = READY.exec(line);
+          if (ready) {
+            this.port = Number(ready[1]);
+            resolve();
+          }
+        });
+      }
+    });
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.port}/`;
+  }
+
+  get output() {
+    return this.#lines.join('\n');
+  }
+
+  // Asks it to stop and resolves to {code, signal}.
+  async stop() {
+    this.#process.kill('SIGTERM');
+    return this.#ended;
+  }
+
+  async kill() {
+    this.#process.kill('SIGKILL');
+    return this.#ended;
+  }
+}
+
+// Runs `work({directory})` and leaves nothing behind.
+export async function inTemporaryDirectory(work) {
+  const directory = await temporaryDirectory();
+  try {
+    return await work(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
