@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "wire/json.hpp"
+#include "wire/text.hpp"
 
 namespace spotmesh {
 namespace {
@@ -46,12 +47,15 @@ Result<std::string> take_text(const nlohmann::json& object, std::string_view pro
 }  // namespace
 
 std::string to_json(const ActorRef& ref) {
-  nlohmann::ordered_json object;
-  object["actorId"] = ref.actor_id.text();
-  object["objectGeneration"] = std::to_string(ref.object_generation.value);
-  object["meshName"] = ref.mesh_name;
-  object["nodeRid"] = ref.node_rid.text;
-  return object.dump();
+  std::string text = "{\"actorId\":";
+  wire::append_json_string(text, ref.actor_id.text());
+  text += ",\"objectGeneration\":\"" + std::to_string(ref.object_generation.value);
+  text += "\",\"meshName\":";
+  wire::append_json_string(text, ref.mesh_name);
+  text += ",\"nodeRid\":";
+  wire::append_json_string(text, ref.node_rid.text);
+  text += '}';
+  return text;
 }
 
 Result<ActorRef> actor_ref_from_json(std::string_view json) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <spotmesh/limits.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,7 +67,23 @@ class PacketBuilder {
     return &*found;
   }
 
+  // A few characters of JSON can stand for a large struct, and for a table that no packet may have.
+  // Both are refused before they take memory.
+  Result<void> check_room(std::size_t more) const {
+    if (builder_.GetSize() + more <= limits::message_bytes) return {};
+    return refuse("makes the packet larger than " + std::to_string(limits::message_bytes) +
+                  " bytes");
+  }
+  Result<void> count_table() {
+    if (++tables_ > limits::packet_tables) {
+      return refuse("is one table more than the " + std::to_string(limits::packet_tables) +
+                    " that a packet may have");
+    }
+    return check_room(0);
+  }
+
   Result<uoffset_t> table(const ObjectShape& shape, const json& value) {
+    if (auto counted = count_table(); !counted) return fail(counted.error());
     if (auto checked = check_object(shape, value); !checked) return fail(checked.error());
     std::vector<Child> children(shape.fields.size());
     for (std::size_t index = 0; index < children.size(); ++index) {
@@ -159,6 +176,7 @@ class PacketBuilder {
 
   Result<uoffset_t> inline_vector(const ValueShape& shape, const json& value) {
     const auto width = shape.width();
+    if (auto room = check_room(value.size() * width); !room) return fail(room.error());
     std::vector<std::uint8_t> elements(value.size() * width);
     for (std::size_t index = 0; index < value.size(); ++index) {
       const JsonPath::Step step(path_, index);
@@ -232,6 +250,7 @@ class PacketBuilder {
   }
 
   Result<uoffset_t> separate_structure(const ObjectShape& shape, const json& value) {
+    if (auto room = check_room(shape.size); !room) return fail(room.error());
     std::vector<std::uint8_t> laid_out(shape.size);
     auto stored = store_structure(shape, value, laid_out.data());
     if (!stored) return fail(stored.error());
@@ -346,6 +365,7 @@ class PacketBuilder {
   }
 
   flatbuffers::FlatBufferBuilder builder_{256};
+  std::uint32_t tables_ = 0;
   JsonPath path_;
 };
 

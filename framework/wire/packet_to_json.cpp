@@ -28,10 +28,7 @@ class JsonWriter {
 
  private:
   Result<void> table(const ObjectShape& shape, const Table& table) {
-    if (out_.size() > max_bytes_) {
-      return fail(Error::capacity_exceeded("as JSON the packet is longer than " +
-                                           std::to_string(max_bytes_) + " bytes"));
-    }
+    if (auto room = check_length(); !room) return room;
     out_ += '{';
     for (const auto& field : shape.fields) {
       const JsonPath::Step step(path_, field.name);
@@ -40,6 +37,13 @@ class JsonWriter {
     }
     out_ += '}';
     return {};
+  }
+
+  // Asked wherever the text can grow without end: before each table and each element of a series.
+  Result<void> check_length() const {
+    if (out_.size() <= max_bytes_) return {};
+    return fail(Error::capacity_exceeded("as JSON the packet is longer than " +
+                                         std::to_string(max_bytes_) + " bytes"));
   }
 
   void begin_field(const ObjectShape& shape, const FieldShape& field) {
@@ -94,6 +98,7 @@ class JsonWriter {
     out_ += '[';
     for (std::uint32_t index = 0; index < count; ++index) {
       const JsonPath::Step step(path_, index);
+      if (auto room = check_length(); !room) return room;
       if (index > 0) out_ += ',';
       if (auto done = write(index); !done) return done;
     }

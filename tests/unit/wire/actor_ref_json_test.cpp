@@ -78,3 +78,9 @@ TEST_CASE("missing, unknown and doubled properties are refused by name", "[REF-0
   CHECK(refusal(R"({"actorId":"","objectGeneration":"1","meshName":"m","nodeRid":"n"})").kind() ==
         ErrorKind::ProtocolError);
 }
+
+TEST_CASE("an ActorRef with names that are no text is still written as JSON") {
+  CHECK(to_json({*ActorId::parse("a"), ObjectGeneration{7}, "\xff", NodeRid{"n\n"}}) ==
+        "{\"actorId\":\"a\",\"objectGeneration\":\"7\",\"meshName\":\"\xef\xbf\xbd\","
+        "\"nodeRid\":\"n\\n\"}");
+}

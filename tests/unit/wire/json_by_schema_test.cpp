@@ -309,7 +309,22 @@ TEST_CASE("JSON of more tables than a packet may have is refused") {
   std::string text = R"({"children":[{})";
   for (std::size_t count = 1; count < spotmesh::limits::packet_tables; ++count) text += ",{}";
   CHECK(zoo.fault<zoo::Tree>(text + "]}") ==
-        "payload is larger or has more tables than a zoo.Tree packet may have");
+        "payload.children[65535] is one table more than the 65536 that a packet may have");
+}
+
+TEST_CASE("JSON of large structs in few characters is refused before they take memory") {
+  const Zoo zoo;
+  const auto structs = [](std::size_t count) {
+    std::string text = "{}";
+    for (std::size_t i = 1; i < count; ++i) text += ",{}";
+    return R"({"cages":[)" + text + "]}";
+  };
+  const auto fitting =
+      spotmesh::limits::message_bytes / spotmesh::codec::StructCodec<zoo::Cage>::size;
+  // Room for the table around them.
+  CHECK(zoo.from_json<zoo::Everything>(structs(fitting - 4)).cages.size() == fitting - 4);
+  CHECK(zoo.fault<zoo::Everything>(structs(fitting + 1)) ==
+        "payload.cages makes the packet larger than 4194304 bytes");
 }
 
 TEST_CASE("what JSON cannot say is refused with its place") {
@@ -343,6 +358,17 @@ TEST_CASE("JSON longer than its limit is refused") {
   const auto refused = packet_to_json(zoo.packet<zoo::Tree>(), bytes, 1000);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().kind() == ErrorKind::CapacityExceeded);
+}
+
+TEST_CASE("JSON longer than its limit is given up while it grows") {
+  const Zoo zoo;
+  zoo::Everything packet;
+  packet.moods.resize(1000);
+  const auto refused = packet_to_json(zoo.packet<zoo::Everything>(),
+                                      PacketTraits<zoo::Everything>::encode(packet), 2000);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().kind() == ErrorKind::CapacityExceeded);
+  CHECK(refused.error().message() == "as JSON the packet is longer than 2000 bytes");
 }
 
 TEST_CASE("unsound bytes never become JSON") {
