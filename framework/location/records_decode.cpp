@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <location_generated.h>
 
+#include "base/utf8.hpp"
 #include "location/record_format.hpp"
 #include "location/records.hpp"
 
@@ -24,6 +25,7 @@ class Fields {
       error_ = payload.error();
       return nullptr;
     }
+    size_ = payload->size();
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(payload->data());
     flatbuffers::Verifier verifier(bytes, payload->size());
     if (!verifier.VerifyBuffer<Table>(nullptr)) {
@@ -47,8 +49,21 @@ class Fields {
     return std::move(*parsed);
   }
 
+  // Any bytes: an error's message is the application's.
   std::string text(const flatbuffers::String* text) {
-    return text == nullptr ? std::string() : text->str();
+    return text != nullptr && is_unshared(text->size()) ? text->str() : std::string();
+  }
+
+  // A text that identifies something.
+  std::string name(const flatbuffers::String* value) {
+    std::string name = text(value);
+    if (!is_valid_utf8(name)) refuse("a name is not UTF-8");
+    return name;
+  }
+
+  NodeRid rid(const flatbuffers::String* value) {
+    if (value != nullptr && value->size() > max_id_bytes) refuse("a node id is too long");
+    return NodeRid{name(value)};
   }
 
   template <typename Id>
@@ -59,8 +74,11 @@ class Fields {
 
   template <typename Counter>
   Counter counter(std::uint64_t value) {
+    return Counter{number(value)};
+  }
+  std::uint64_t number(std::uint64_t value) {
     if (value > max_counter) refuse("a counter is out of range");
-    return Counter{value};
+    return value;
   }
 
   template <typename Enum, typename Stored>
@@ -74,7 +92,7 @@ class Fields {
     if (!owner) return std::nullopt;
     return OwnerStamp{.owner = std::move(*owner),
                       .lease_generation = counter<LeaseGeneration>(value->lease_generation()),
-                      .rid = NodeRid{text(value->rid())},
+                      .rid = rid(value->rid()),
                       .lifecycle = id128<LifecycleId>(value->lifecycle())};
   }
 
@@ -83,7 +101,9 @@ class Fields {
     std::vector<StableType> types;
     if (values == nullptr) return types;
     for (const auto* value : *values) {
-      if (auto type = id<StableType>(value)) types.push_back(std::move(*type));
+      auto type = is_unshared(value->size()) ? id<StableType>(value) : std::nullopt;
+      if (!type) break;
+      types.push_back(std::move(*type));
     }
     return types;
   }
@@ -106,7 +126,7 @@ class Fields {
 
   TerminalRecord terminal(const stored::Terminal* value) {
     TerminalRecord record;
-    record.key = {NodeRid{text(value->source_rid())}, id128<LifecycleId>(value->source_lifecycle()),
+    record.key = {rid(value->source_rid()), id128<LifecycleId>(value->source_lifecycle()),
                   id128<OperationId>(value->operation())};
     record.kind = choice<OperationKind>(value->kind());
     record.outcome = choice<TerminalOutcome>(value->outcome());
@@ -116,7 +136,9 @@ class Fields {
       const ByteView bytes = payload == nullptr
                                  ? ByteView()
                                  : std::as_bytes(std::span(payload->data(), payload->size()));
-      record.reply = StoredReply{PacketId{reply->packet()}, SharedBytes::copy_of(bytes)};
+      if (is_unshared(bytes.size())) {
+        record.reply = StoredReply{PacketId{reply->packet()}, SharedBytes::copy_of(bytes)};
+      }
     }
     if (record.outcome == TerminalOutcome::Failed) {
       if (value->error_kind() >= error_kind_count) refuse("an error kind is out of range");
@@ -127,15 +149,39 @@ class Fields {
     return record;
   }
 
+  std::vector<TerminalRecord> terminals(
+      const flatbuffers::Vector<flatbuffers::Offset<stored::Terminal>>* values) {
+    std::vector<TerminalRecord> terminals;
+    if (values == nullptr) return terminals;
+    if (values->size() > max_terminals_per_record) {
+      refuse("it has too many terminals");
+      return terminals;
+    }
+    for (const auto* value : *values) terminals.push_back(terminal(value));
+    return terminals;
+  }
+
   void refuse(std::string_view fault) {
     if (!error_) error_ = damaged_record(key_, kind_, fault);
   }
   const std::optional<Error>& error() const { return error_; }
 
  private:
+  // In what we write no text stands for two. Where a million references lead to one text, it would
+  // be copied a million times.
+  bool is_unshared(std::size_t bytes) {
+    // An empty text still costs the four bytes of its length.
+    taken_ += bytes + sizeof(flatbuffers::uoffset_t);
+    if (taken_ <= size_) return true;
+    refuse("its texts are shared");
+    return false;
+  }
+
   std::string_view key_;
   RecordKind kind_;
   Bytes aligned_;
+  std::size_t size_ = 0;   // of the value
+  std::size_t taken_ = 0;  // by what has been copied out of it
   std::optional<Error> error_;
 };
 
@@ -176,7 +222,7 @@ Result<NodeDescriptor> decode_node(std::string_view key, ByteView value) {
   auto stamp = fields.stamp(table->stamp());
   if (!stamp) return fail(*fields.error());
   NodeDescriptor record{.stamp = std::move(*stamp),
-                        .mesh = fields.text(table->mesh()),
+                        .mesh = fields.name(table->mesh()),
                         .roles = {.is_object_server = table->is_object_server(),
                                   .is_object_client = table->is_object_client(),
                                   .is_stream_gateway = table->is_stream_gateway()},
@@ -205,17 +251,12 @@ Result<AuthorityRecord> decode_authority(std::string_view key, ByteView value) {
       .stable_type = std::move(*stable_type),
       .object_generation = fields.counter<ObjectGeneration>(table->object_generation()),
       .owner_generation = fields.counter<AuthorityOwnerGeneration>(table->owner_generation()),
-      .takeover_count = table->takeover_count(),
+      .takeover_count = fields.number(table->takeover_count()),
       .owner = std::move(*owner),
-      .mesh = fields.text(table->mesh()),
+      .mesh = fields.name(table->mesh()),
       .reservation = fields.id128<ReservationId>(table->reservation()),
       .membership = fields.membership(table->membership()),
-      .terminals = {}};
-  if (table->terminals() != nullptr) {
-    for (const auto* terminal : *table->terminals()) {
-      record.terminals.push_back(fields.terminal(terminal));
-    }
-  }
+      .terminals = fields.terminals(table->terminals())};
   if (fields.error()) return fail(*fields.error());
   return record;
 }

@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "location/keys.hpp"
+#include "location/record_format.hpp"
 #include "location/records.hpp"
 #include "sample_records.hpp"
 
@@ -42,6 +45,35 @@ AuthorityRecord full_authority() {
   record.terminals[2].reply.reset();
   record.terminals[2].error = Error::data_lost("what\nwas lost");
   return record;
+}
+
+std::uint32_t number_at(const Bytes& bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return number;
+}
+void set_number_at(Bytes& bytes, std::size_t at, std::uint32_t number) {
+  std::memcpy(bytes.data() + at, &number, sizeof number);
+}
+
+// A node's value in which all of its `count` Actor types are the first one's text, with a checksum
+// that fits.
+Bytes with_first_type_for_all(Bytes value, std::size_t count) {
+  std::size_t at = record_header_bytes;
+  while (number_at(value, at) != count) at += 4;
+  const std::size_t first = at + 4 + number_at(value, at + 4);
+  for (std::size_t i = 1; i <= count; ++i) {
+    set_number_at(value, at + 4 * i, static_cast<std::uint32_t>(first - (at + 4 * i)));
+  }
+  std::uint32_t sum = 0x811c9dc5;
+  const auto add = [&sum](std::byte byte) {
+    sum = (sum ^ std::to_integer<std::uint32_t>(byte)) * 0x01000193;
+  };
+  add(value[2]);
+  add(value[3]);
+  for (const std::byte byte : ByteView(value).subspan(record_header_bytes)) add(byte);
+  set_number_at(value, 4, sum);
+  return value;
 }
 
 }  // namespace
@@ -93,6 +125,56 @@ TEST_CASE("a record that does not parse is DataLost and names its key, whatever 
     expect_damage(value);
     CHECK_THAT(decode_authority(key, value).error().message(), Contains("format version 2"));
   }
+}
+
+TEST_CASE("a record that no node could have written is damaged") {
+  AuthorityRecord record = full_authority();
+  const auto is_damaged = [&] { return !decode_authority("k", encode(record)).has_value(); };
+  SECTION("more terminals than an id may have") {
+    while (record.terminals.size() < max_terminals_per_record) {
+      record.terminals.push_back(terminal_of(record.terminals.size(), 1));
+    }
+    CHECK_FALSE(is_damaged());
+    record.terminals.push_back(terminal_of(99, 1));
+    CHECK(is_damaged());
+  }
+  SECTION("names that cannot be shown") {
+    record.mesh = "\xff";
+    CHECK(is_damaged());
+  }
+  SECTION("a node id longer than any id") {
+    record.owner.rid.text = std::string(max_id_bytes, 'r');
+    CHECK_FALSE(is_damaged());
+    record.owner.rid.text += 'r';
+    CHECK(is_damaged());
+  }
+  SECTION("a count that cannot grow") {
+    record.takeover_count = max_counter + 1;
+    CHECK(is_damaged());
+  }
+}
+
+TEST_CASE("an error of the application is kept with whatever bytes its message has") {
+  AuthorityRecord record = full_authority();
+  TerminalRecord terminal = terminal_of(1, 1);
+  terminal.reply.reset();
+  terminal.outcome = TerminalOutcome::Failed;
+  terminal.error = Error::rejected("\xff\xfe");
+  record.terminals = {terminal};
+  CHECK(*decode_authority("k", encode(record)) == record);
+}
+
+TEST_CASE("a text that many references share is not copied for each of them") {
+  NodeDescriptor node = full_descriptor();
+  node.actor_types.assign(60, id_of<StableType>("y"));
+  node.actor_types.front() = id_of<StableType>(std::string(150, 'x'));
+  const auto sound = decode_node("k", encode(node));
+  REQUIRE(sound);
+  CHECK(sound->actor_types == node.actor_types);
+  const Bytes shared = with_first_type_for_all(encode(node), node.actor_types.size());
+  const auto damaged = decode_node("k", shared);
+  REQUIRE_FALSE(damaged);
+  CHECK_THAT(damaged.error().message(), Contains("its texts are shared"));
 }
 
 TEST_CASE("a record is read the same from any address") {
