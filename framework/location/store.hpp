@@ -84,8 +84,8 @@ struct ScanEntry {
   StoredValue stored;
 };
 
-// A page in key order. `next` is empty at the end; every key present throughout the whole scan is
-// seen at least once.
+// A page in key order. `next` is empty at the end, and only there: a page of large values has fewer
+// entries than were asked for. Every key present throughout the whole scan is seen at least once.
 struct ScanPage {
   StoreEpoch epoch;
   std::vector<ScanEntry> entries;
@@ -96,6 +96,8 @@ inline constexpr std::size_t max_store_key_bytes = 512;
 inline constexpr std::size_t max_store_value_bytes = 4 * 1024 * 1024;
 inline constexpr std::size_t max_keys_per_operation = 128;
 inline constexpr std::size_t max_scan_page = 1000;
+// A page takes no further entry once its values are as large as this.
+inline constexpr std::size_t max_scan_page_bytes = 8 * 1024 * 1024;
 
 using ReadCallback = std::function<void(Result<ReadResult>)>;
 using CommitCallback = std::function<void(CommitResult)>;

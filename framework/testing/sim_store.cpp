@@ -184,12 +184,14 @@ Result<ScanPage> SimStore::execute_scan(Session& session, const std::string& pre
   if (is_away(session)) return fail(Error::unavailable("the store is away"));
   settle(session);
   ScanPage page{epoch_, {}, {}};
+  std::size_t bytes = 0;
   auto it = cursor < prefix ? entries_.lower_bound(prefix) : entries_.upper_bound(cursor);
   for (; it != entries_.end() && it->first.starts_with(prefix); ++it) {
-    if (page.entries.size() == limit) {
+    if (page.entries.size() == limit || bytes >= location::max_scan_page_bytes) {
       page.next = page.entries.back().key;
       break;
     }
+    bytes += it->second.value.size();
     page.entries.push_back({it->first, {it->second.value, version_of(it->second.counter)}});
   }
   return page;

@@ -78,3 +78,21 @@ TEMPLATE_TEST_CASE("a scan sees every key that is present throughout, whatever e
     CHECK(std::includes(seen.begin(), seen.end(), steady.begin(), steady.end()));
   }
 }
+
+TEMPLATE_TEST_CASE("a page of large values ends early, and the scan goes on behind it",
+                   "[STORE-02]", SqliteProvider, SimProvider) {
+  TestType provider;
+  StoreCalls calls = provider.connect();
+  const std::string large(max_store_value_bytes, 'v');
+  const std::vector<std::string> keys = {"k/1", "k/2", "k/3"};
+  for (const auto& key : keys) calls.put(key, large);
+  const auto first = calls.scan("k/", "", 1000);
+  REQUIRE(first);
+  REQUIRE(first->entries.size() == max_scan_page_bytes / max_store_value_bytes);
+  CHECK(first->next == "k/2");
+  const auto second = calls.scan("k/", first->next, 1000);
+  REQUIRE(second);
+  REQUIRE(second->entries.size() == 1);
+  CHECK(second->entries[0].key == "k/3");
+  CHECK(second->next.empty());
+}

@@ -37,6 +37,18 @@ std::string boot_id() {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+// SQL for a row's value, or for nothing where it is of impossible size.
+std::string bounded_value() {
+  return fmt::format("iif(length(value) <= {}, value, x'')", location::max_store_value_bytes);
+}
+
+std::string scan_beginning_at(std::string_view comparison) {
+  return fmt::format(
+      "SELECT key, {}, version FROM entries WHERE key {} ?1 AND length(key) <= {} "
+      "ORDER BY key LIMIT ?2",
+      bounded_value(), comparison, location::max_store_key_bytes);
+}
+
 int first_code(int code) { return code & 0xff; }
 
 bool is_lock_trouble(int code) {
@@ -46,17 +58,18 @@ bool is_lock_trouble(int code) {
 
 }  // namespace
 
+// Whoever can write the file can put anything into it. A key that no store writes is passed over; a
+// value of impossible size is never loaded and shows as empty, which is no record either.
 Connection::Statements::Statements(sqlite3* database)
-    : find(database, "SELECT value, version FROM entries WHERE key = ?1"),
+    : find(database,
+           fmt::format("SELECT {}, version FROM entries WHERE key = ?1", bounded_value())),
       version(database, "SELECT version FROM entries WHERE key = ?1"),
       put(database,
           "INSERT INTO entries (key, value, version) VALUES (?1, ?2, ?3) "
           "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version"),
       remove(database, "DELETE FROM entries WHERE key = ?1"),
-      scan_from(database,
-                "SELECT key, value, version FROM entries WHERE key >= ?1 ORDER BY key LIMIT ?2"),
-      scan_after(database,
-                 "SELECT key, value, version FROM entries WHERE key > ?1 ORDER BY key LIMIT ?2"),
+      scan_from(database, scan_beginning_at(">=")),
+      scan_after(database, scan_beginning_at(">")),
       counter(database, "SELECT counter FROM meta"),
       set_counter(database, "UPDATE meta SET counter = ?1") {}
 
@@ -114,7 +127,9 @@ Result<void> Connection::prepare_file(const Settings& settings) {
   if (auto sound = check_pages(); !sound) return sound;
   if (settings.max_file_bytes != 0) {
     Statement page_size(database_, "PRAGMA page_size");
-    page_size.step();
+    if (const int result = page_size.step(); result != SQLITE_ROW) {
+      return fail(error_of(result, "measure"));
+    }
     const auto pages = settings.max_file_bytes / static_cast<std::uint64_t>(page_size.number(0));
     execute(fmt::format("PRAGMA max_page_count = {}", std::max<std::uint64_t>(pages, 1)).c_str());
   }

@@ -61,9 +61,7 @@ class Transaction {
       result.failed_key = std::move(*failed);
       return result;
     }
-    if (counter_ == std::numeric_limits<std::int64_t>::max()) {
-      return without_effect(Outcome::Unavailable, "the version counter is exhausted");
-    }
+    if (!touch()) return without_effect(Outcome::Unavailable, "the version counter is exhausted");
     return apply(commit);
   }
 
@@ -76,7 +74,12 @@ class Transaction {
     return connection_.execute("COMMIT");
   }
 
-  void touch() { ++counter_; }
+  // False when there is no number left.
+  bool touch() {
+    if (counter_ == std::numeric_limits<std::int64_t>::max()) return false;
+    ++counter_;
+    return true;
+  }
   // Whether a commit failed in a way that has ended the whole transaction.
   bool is_broken() const { return is_broken_ || !connection_.is_in_transaction(); }
   bool is_out_of_room() const { return is_out_of_room_; }
@@ -108,7 +111,6 @@ class Transaction {
 
   CommitResult apply(const Commit& commit) {
     if (connection_.execute("SAVEPOINT one") != SQLITE_OK) return broken();
-    ++counter_;
     for (const location::Write& write : commit.writes) {
       if (int code = apply(write); code != SQLITE_OK) {
         is_out_of_room_ = first_code(code) == SQLITE_FULL;
@@ -202,15 +204,17 @@ std::optional<BatchResult> strike(Connection& connection, runtime::Faults* fault
 location::ScanPage page_of(Connection& connection, Statement& query, const std::string& prefix,
                            std::size_t limit, int& code) {
   location::ScanPage page{connection.epoch(), {}, {}};
+  std::size_t bytes = 0;
   while ((code = query.step()) == SQLITE_ROW) {
     std::string key = query.text(0);
     if (!key.starts_with(prefix)) break;
-    if (page.entries.size() == limit) {
+    if (page.entries.size() == limit || bytes >= location::max_scan_page_bytes) {
       page.next = page.entries.back().key;
       break;
     }
     page.entries.push_back(
         {std::move(key), {query.bytes(1), version_of(connection, query.number(2))}});
+    bytes += page.entries.back().stored.value.size();
   }
   return page;
 }
@@ -249,8 +253,7 @@ bool execute_settling(Connection& connection) {
     connection.roll_back();
     return false;
   }
-  transaction.touch();
-  if (transaction.commit() == SQLITE_OK) return true;
+  if (transaction.touch() && transaction.commit() == SQLITE_OK) return true;
   connection.roll_back();
   return false;
 }

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -316,4 +318,54 @@ TEST_CASE("commits that are submitted together share transactions and keep their
     CHECK((calls.get_text("n/" + std::to_string(i)) == "n") == (i % 3 == 0));
     CHECK((calls.get_text("v/" + std::to_string(i)) != "(absent)") == (i % 3 == 0));
   }
+}
+
+TEST_CASE("rows that no store writes are never loaded, and harm no other", "[STORE-02]") {
+  ScratchFolder folder;
+  const std::string path = folder.path() / "cluster.db";
+  auto opened = open_store({.path = path});
+  RealWaiter waiter;
+  StoreCalls calls(*opened, waiter);
+  calls.put("a", "sound");
+  calls.put("z", "sound");
+  RawDatabase other(path);
+  other.execute(fmt::format("INSERT INTO entries VALUES (x'62', zeroblob({}), 7)",
+                            max_store_value_bytes + 1));
+  other.execute("INSERT INTO entries VALUES (zeroblob(100000000), x'00', 7)");
+  other.execute("INSERT INTO entries VALUES ('text', 'text', 'text')");
+
+  CHECK(calls.get_text("b").empty());
+  const auto page = calls.scan("", "", 10);
+  REQUIRE(page);
+  std::vector<std::string> keys;
+  for (const auto& entry : page->entries) keys.push_back(entry.key);
+  CHECK(keys == std::vector<std::string>{"a", "b", "z"});
+  calls.put("b", "mended");
+  CHECK(calls.get_text("b") == "mended");
+}
+
+TEST_CASE("a counter without a next number makes commits Unavailable, whatever is unsettled") {
+  class CommitLost : public runtime::Faults {
+   public:
+    bool strikes(std::string_view point) override {
+      return point == "sqlite.commit-lost" && !std::exchange(has_struck_, true);
+    }
+
+   private:
+    bool has_struck_ = false;
+  };
+  ScratchFolder folder;
+  const std::string path = folder.path() / "cluster.db";
+  CommitLost faults;
+  auto opened = open_store({.path = path, .faults = &faults});
+  RealWaiter waiter;
+  StoreCalls calls(*opened, waiter);
+  RawDatabase(path).execute("UPDATE meta SET counter = 9223372036854775807");
+  const auto attempt = [&] {
+    return calls.commit({.epoch = {}, .conditions = {}, .writes = {put("a", "1")}}).outcome;
+  };
+  CHECK(attempt() == Outcome::Unknown);
+  CHECK(attempt() == Outcome::Unavailable);
+  RawDatabase(path).execute("UPDATE meta SET counter = 7");
+  CHECK(attempt() == Outcome::Ok);
 }
