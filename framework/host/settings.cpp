@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "host/toml_file.hpp"
 
 namespace spotmesh {
@@ -29,7 +30,7 @@ std::string as_toml(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out.push_back('\\');
-    if (static_cast<unsigned char>(c) < 0x20) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else {
       out.push_back(c);
@@ -52,6 +53,13 @@ std::vector<std::string> split_by_comma(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return parts;
+}
+
+// A configuration file cannot hold other text, so neither may its substitutes.
+void require_utf8(std::string_view origin, std::string_view text) {
+  if (!is_valid_utf8(text)) {
+    throw ConfigurationError(fmt::format("{}: the value is not UTF-8", origin));
+  }
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -141,6 +149,7 @@ void Settings::read_flags(const std::vector<std::string>& flags) {
             flag));
       }
       const std::string key = flag.substr(2, equals - 2);
+      require_utf8(flag.substr(0, equals), flag.substr(equals + 1));
       if (flags_.contains(key)) throw ConfigurationError(fmt::format("--{} is given twice", key));
       Value value;
       value.text = flag.substr(equals + 1);
@@ -174,13 +183,18 @@ void Settings::read_file(const std::string& path) {
         value.kind = Value::Kind::Other;
         break;
     }
-    file_.emplace(std::move(entry.key), std::move(value));
+    const auto [place, is_new] = file_.emplace(std::move(entry.key), std::move(value));
+    if (is_new) continue;
+    // As [stream] with port and again as "stream.port", which TOML takes for another name.
+    throw ConfigurationError(
+        fmt::format("{}:{}: '{}' stands in the file twice", path, entry.line, place->first));
   }
 }
 
 void Settings::read_environment(const Environment& environment) {
   for (const auto& [name, text] : environment) {
     if (!name.starts_with(environment_prefix)) continue;
+    require_utf8(name, text);
     Value value;
     value.text = text;
     value.origin = name;

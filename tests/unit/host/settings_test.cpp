@@ -108,6 +108,9 @@ TEST_CASE("a broken file, a missing file and a malformed flag are named") {
   const TemporaryFile file("[stream]\nport = = 1\n");
   CHECK(message_of([&] { Settings({"--config=" + file.path()}, {}); }).find(file.path() + ":2:") ==
         0);
+  const TemporaryFile odd("[stream]\nport = 1\n\n[:x]\nport = 2\n");
+  CHECK(message_of([&] { Settings({"--config=" + odd.path()}, {}); }).find(odd.path() + ":4:") ==
+        0);
   CHECK(message_of([] { Settings({"--config=missing.toml"}, {}); }).find("'missing.toml'") !=
         std::string::npos);
   CHECK_THROWS_AS(Settings({"stream.port=1"}, {}), ConfigurationError);
@@ -120,4 +123,28 @@ TEST_CASE("lists come as arrays in the file and separated by commas elsewhere") 
   Settings settings({"--config=" + file.path(), "--a.other=p,q"}, {});
   CHECK(settings.texts("a.list", {}, "") == std::vector<std::string>{"x", "y"});
   CHECK(settings.texts("a.other", {}, "") == std::vector<std::string>{"p", "q"});
+}
+
+TEST_CASE("a key that stands in the file under two spellings is refused") {
+  const TemporaryFile file("[stream]\nport = 1\n[other]\nx = 1\n");
+  const TemporaryFile twice("\"stream.port\" = 2\n[stream]\nport = 1\n");
+  CHECK_NOTHROW(Settings({"--config=" + file.path()}, {}));
+  CHECK_THAT(message_of([&] { Settings({"--config=" + twice.path()}, {}); }),
+             Catch::EndsWith("'stream.port' stands in the file twice"));
+}
+
+TEST_CASE("a text that no file could hold is refused wherever it comes from") {
+  CHECK(message_of([] { Settings({"--a.b=\xff"}, {}); }) == "--a.b: the value is not UTF-8");
+  CHECK(message_of([] { Settings({}, {{"SPOTMESH_A_B", "\xc3"}}); }) ==
+        "SPOTMESH_A_B: the value is not UTF-8");
+  CHECK_NOTHROW(Settings({}, {{"PATH", "\xff"}}));
+}
+
+TEST_CASE("effective settings are a file that gives the same values again") {
+  const std::string odd = "tab\t quote\" backslash\\ line\n delete\x7f \u00e9";
+  Settings settings({"--a.text=" + odd}, {});
+  CHECK(settings.text("a.text", "", "") == odd);
+  const TemporaryFile file(settings.effective());
+  Settings again({"--config=" + file.path()}, {});
+  CHECK(again.text("a.text", "", "") == odd);
 }
