@@ -10,7 +10,12 @@ using flatbuffers::EnumDef;
 using flatbuffers::StructDef;
 
 void write_comment(Writer& out, const std::vector<std::string>& lines, std::string_view indent) {
-  for (const auto& line : lines) out.line("{}//{}", indent, line);
+  for (const auto& line : lines) {
+    // A backslash at the end would make the next line part of the comment.
+    const auto last = line.find_last_not_of(" \t");
+    const bool is_continued = last != std::string::npos && line[last] == '\\';
+    out.line("{}//{}{}", indent, line, is_continued ? "." : "");
+  }
 }
 
 void write_preamble(Writer& out, const Schema& schema) {

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <regex>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "packetc/attributes.hpp"
 #include "packetc/packet_id.hpp"
@@ -35,17 +37,39 @@ flatbuffers::IDLOptions parser_options(const std::string& file) {
   return options;
 }
 
+// Cuts "TEXT:12" or "TEXT: 12" to TEXT and returns the number.
+std::optional<int> take_number_at_end(std::string_view& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  auto digits = text.substr(colon + 1);
+  if (digits.starts_with(' ')) digits.remove_prefix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  text = text.substr(0, colon);
+  return number;
+}
+
 // FlatBuffers writes "/abs/game.fbs:3: 7: error: text, originally at: /abs/game.fbs:2".
 Diagnostic from_parser_error(const std::string& file, const std::string& error) {
-  static const std::regex pattern(R"(^\s*(.+?):(\d+): ?(\d+): error: ([^\n]*))");
-  std::smatch match;
-  if (!std::regex_search(error, match, pattern)) return {file, 0, 0, error};
-  Diagnostic diagnostic{match[1], std::stoi(match[2]), std::stoi(match[3]) + 1, match[4]};
-  static const std::regex origin(R"(^(.*), originally at: (.+):(\d+)$)");
-  std::smatch original;
-  const auto message = diagnostic.message;
-  if (std::regex_match(message, original, origin)) {
-    diagnostic = {original[2], std::stoi(original[3]), 1, original[1]};
+  constexpr std::string_view before_text = ": error: ";
+  constexpr std::string_view before_origin = ", originally at: ";
+  std::string_view text = error;
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  const auto mark = text.find(before_text);
+  if (mark == std::string_view::npos) return {file, 0, 0, error};
+  std::string_view place = text.substr(0, mark);
+  text.remove_prefix(mark + before_text.size());
+  text = text.substr(0, text.find('\n'));
+  const auto column = take_number_at_end(place);
+  const auto line = take_number_at_end(place);
+  if (!column || !line) return {file, 0, 0, error};
+  Diagnostic diagnostic{std::string(place), *line, *column + 1, std::string(text)};
+  if (const auto at = text.rfind(before_origin); at != std::string_view::npos) {
+    std::string_view origin = text.substr(at + before_origin.size());
+    if (const auto origin_line = take_number_at_end(origin)) {
+      diagnostic = {std::string(origin), *origin_line, 1, std::string(text.substr(0, at))};
+    }
   }
   if (diagnostic.message.starts_with("Default values for strings and vectors")) {
     diagnostic.message =

@@ -238,3 +238,26 @@ TEST_CASE("a file that would be the same is left alone", "[packetc]") {
   REQUIRE(compile() == 0);
   CHECK(fs::last_write_time(header) > long_ago);
 }
+
+TEST_CASE("a comment that ends with a backslash hides nothing of the generated code", "[packetc]") {
+  const TemporaryDirectory directory;
+  directory.write("c.fbs", "namespace c;\n/// One \\\ntable T {\n  /// Two \\ \n  x: int;\n}\n");
+  REQUIRE(run({"cpp", "--out", directory.file("out"), directory.file("c.fbs")}).code == 0);
+  std::istringstream header(directory.read("out/c.packets.hpp"));
+  std::size_t comments = 0;
+  for (std::string line; std::getline(header, line);) {
+    if (line.find("// One") != std::string::npos || line.find("// Two") != std::string::npos) {
+      ++comments;
+      CHECK(line.back() == '.');
+    }
+  }
+  CHECK(comments == 2);
+}
+
+TEST_CASE("a message about a very long name is still a message", "[packetc]") {
+  const TemporaryDirectory directory;
+  directory.write("long.fbs", "table T {\n  x: " + std::string(300'000, 'a') + ";\n}\n");
+  const auto outcome = run({"cpp", "--out", directory.file("out"), directory.file("long.fbs")});
+  CHECK(outcome.code == 1);
+  CHECK(outcome.err.starts_with(directory.file("long.fbs") + ":2:"));
+}
