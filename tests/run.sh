@@ -5,7 +5,7 @@
 #   tests/run.sh --only REGEX          the tests whose name matches; contract ids are part of names,
 #                                      so --only JOIN-07 runs what exercises that rule
 #   tests/run.sh --sanitize address    all but the browser and style checks, with AddressSanitizer
-#                                      and UndefinedBehaviorSanitizer
+#                                      and UndefinedBehaviorSanitizer; fuzz targets run 30 s each
 #   tests/run.sh --sanitize thread     the threaded tests, with ThreadSanitizer
 #   tests/run.sh --list                only name the tests; goes with the other options
 #

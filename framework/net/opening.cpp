@@ -13,9 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <cerrno>
 #include <expected>
@@ -25,6 +23,7 @@
 
 #include "net/client_link.hpp"
 #include "net/http_message.hpp"
+#include "net/request_parser.hpp"
 #include "net/upgrade.hpp"
 
 namespace spotmesh::net {
@@ -43,30 +42,7 @@ constexpr std::size_t sendfile_step_bytes = 256 * 1024;
 // What a client may send behind its request without having waited for the answer.
 constexpr std::size_t bytes_behind_head = 4 * 1024;
 
-using Parser = http::request_parser<http::empty_body>;
 using FileResult = std::expected<StaticFile, TextResponse>;
-
-RequestHead head_of(const Parser& parser) {
-  const auto& request = parser.get();
-  RequestHead head;
-  head.method = std::string(request.method_string());
-  head.target = std::string(request.target());
-  head.version = request.version();
-  for (const auto& field : request) {
-    head.headers.push_back({std::string(field.name_string()), std::string(field.value())});
-  }
-  head.has_body = parser.chunked() || parser.content_length().value_or(0) != 0;
-  head.wants_keep_alive = request.keep_alive();
-  return head;
-}
-
-TextResponse response_to(const error_code& error, std::size_t head_limit) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return {431, fmt::format("a request head has at most {} bytes", head_limit), {}};
-  }
-  if (error == http::error::body_limit) return {413, "a request has no body here", {}};
-  return {400, "this is no HTTP request", {}};
-}
 
 TextResponse response_to(const Error& error) {
   switch (error.kind()) {
@@ -187,7 +163,7 @@ asio::awaitable<void> Opening::serve_requests() {
 
 asio::awaitable<std::expected<RequestHead, std::optional<TextResponse>>> Opening::read_request() {
   const auto& options = serving_->options;
-  Parser parser;
+  RequestParser parser;
   parser.header_limit(static_cast<std::uint32_t>(options.request_head_bytes));
   allow(options.opening_time, Waiting::ForRequest);
   auto [error, bytes] = co_await http::async_read_header(socket_, buffer_, parser, awaited);
@@ -198,7 +174,7 @@ asio::awaitable<std::expected<RequestHead, std::optional<TextResponse>>> Opening
       (error && error.category() == boost::system::system_category())) {
     co_return std::unexpected(std::nullopt);
   }
-  if (error) co_return std::unexpected(response_to(error, options.request_head_bytes));
+  if (error) co_return std::unexpected(refusal_of(error, options.request_head_bytes));
   co_return head_of(parser);
 }
 

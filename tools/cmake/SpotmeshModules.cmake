@@ -117,7 +117,7 @@ set(SPOTMESH_TEST_ENVIRONMENT
 # not under AddressSanitizer.
 function(_spotmesh_require_labels test)
   foreach(label IN LISTS ARGN)
-    if(NOT label MATCHES "^(unit|simulation|conformance|e2e|threaded|browser|style|link)$")
+    if(NOT label MATCHES "^(unit|simulation|conformance|e2e|fuzz|threaded|browser|style|link)$")
       message(FATAL_ERROR "${test}: unknown label '${label}'")
     endif()
   endforeach()
