@@ -111,6 +111,10 @@ TEST_CASE("a broken file, a missing file and a malformed flag are named") {
   const TemporaryFile odd("[stream]\nport = 1\n\n[:x]\nport = 2\n");
   CHECK(message_of([&] { Settings({"--config=" + odd.path()}, {}); }).find(odd.path() + ":4:") ==
         0);
+  const TemporaryFile pound("port = 1 \u00a3\n");
+  CHECK(message_of([&] {
+          Settings({"--config=" + pound.path()}, {});
+        }).find(pound.path() + ":1:") == 0);
   CHECK(message_of([] { Settings({"--config=missing.toml"}, {}); }).find("'missing.toml'") !=
         std::string::npos);
   CHECK_THROWS_AS(Settings({"stream.port=1"}, {}), ConfigurationError);
