@@ -10,7 +10,9 @@ namespace spotmesh::objects {
 void StrandLink::post(std::function<void(Core&)> job) {
   std::lock_guard lock(mutex_);
   if (core_ == nullptr) return;
-  core_->strand.post([core = core_, job = std::move(job)] { job(*core); });
+  // A copy, so that what the job keeps never ends under the lock, also when the strand drops it:
+  // its end may cancel a timer, which waits for one that wants this lock.
+  core_->strand.post([core = core_, job] { job(*core); });
 }
 
 void StrandLink::cut() {
