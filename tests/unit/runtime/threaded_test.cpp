@@ -8,59 +8,13 @@
 
 #include "fixture.hpp"
 #include "runtime/strand.hpp"
+#include "support/small_pool.hpp"
 
 namespace spotmesh::runtime::testing {
 namespace {
 
-class SteadyClock final : public Clock {
- public:
-  Instant now() const override { return {std::chrono::steady_clock::now().time_since_epoch()}; }
-  WallTime wall_now() const override { return {}; }
-};
-
-// Few threads, one queue.
-class SmallPool final : public Scheduler {
- public:
-  explicit SmallPool(unsigned threads) {
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-  }
-  ~SmallPool() override {
-    {
-      std::lock_guard lock(mutex_);
-      is_stopping_ = true;
-    }
-    changed_.notify_all();
-    for (auto& thread : threads_) thread.join();
-  }
-  void submit(Runnable& runnable) override {
-    {
-      std::lock_guard lock(mutex_);
-      queue_.push_back(&runnable);
-    }
-    changed_.notify_one();
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      Runnable* runnable = queue_.front();
-      queue_.pop_front();
-      lock.unlock();
-      const bool runs_again = runnable->run() == Runnable::After::RunAgain;
-      lock.lock();
-      if (runs_again) queue_.push_back(runnable);
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Runnable*> queue_;
-  bool is_stopping_ = false;
-  std::vector<std::thread> threads_;
-};
+using spotmesh::testing::SmallPool;
+using spotmesh::testing::SteadyClock;
 
 // Counts down to the end of all that a test has started.
 class Countdown {
