@@ -63,7 +63,7 @@ class Gateway {
   const wire::PacketCatalog catalog;
 
   StreamMetrics metrics;
-  PushEncodings encodings;
+  PushEncodings encodings{metrics.pushes_encoded};
   SessionDirectory sessions;
 
   // The identity of a new binding of that session.

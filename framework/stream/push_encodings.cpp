@@ -9,9 +9,15 @@ std::size_t PushEncodings::slot_of(const std::byte* payload) {
   return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> 32) % slot_count;
 }
 
+Result<SharedBytes> PushEncodings::encode_anew(const SessionProtocol& protocol,
+                                               const Message& message) {
+  encoded_.add();
+  return protocol.encode_push(message);
+}
+
 Result<SharedBytes> PushEncodings::encode(const SessionProtocol& protocol, const Message& message) {
   const std::byte* payload = message.payload().view().data();
-  if (payload == nullptr) return protocol.encode_push(message);
+  if (payload == nullptr) return encode_anew(protocol, message);
   Slot& slot = slots_[slot_of(payload)];
   {
     std::lock_guard lock(slot.mutex);
@@ -20,7 +26,7 @@ Result<SharedBytes> PushEncodings::encode(const SessionProtocol& protocol, const
       return slot.frame;
     }
   }
-  auto frame = protocol.encode_push(message);
+  auto frame = encode_anew(protocol, message);
   if (!frame || frame->size() > longest_kept_bytes) return frame;
   // What the slot held is freed behind the lock.
   SharedBytes kept_payload = message.payload();

@@ -9,6 +9,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/message.hpp>
 
+#include "objects/metrics.hpp"
 #include "stream/session_protocol.hpp"
 
 namespace spotmesh::stream {
@@ -18,6 +19,9 @@ namespace spotmesh::stream {
 // Bounded in number and bytes. Any thread.
 class PushEncodings {
  public:
+  // `encoded` counts the frames that were really made.
+  explicit PushEncodings(objects::Count& encoded) : encoded_(encoded) {}
+
   // The frame of `message` in the encoding of `protocol`. Errors as SessionProtocol::encode_push.
   Result<SharedBytes> encode(const SessionProtocol& protocol, const Message& message);
 
@@ -35,7 +39,9 @@ class PushEncodings {
   };
 
   static std::size_t slot_of(const std::byte* payload);
+  Result<SharedBytes> encode_anew(const SessionProtocol& protocol, const Message& message);
 
+  objects::Count& encoded_;
   std::array<Slot, slot_count> slots_;
 };
 

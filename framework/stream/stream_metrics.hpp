@@ -25,6 +25,7 @@ struct StreamMetrics {
   Count requests_in;
   Count one_way_in;
   Count pushes_out;
+  Count pushes_encoded;  // fewer than pushes_out where broadcasts share a frame
   Count replies_out;
   Count error_replies_out;
 

@@ -335,6 +335,8 @@ TEST_CASE("a broadcast is encoded once and reaches every member with a session")
     return std::ranges::all_of(clients,
                                [](const auto& each) { return each.pushes_received() == 1; });
   });
+  CHECK(game.server->metrics().pushes_out.value() == 8);
+  CHECK(game.server->metrics().pushes_encoded.value() == 1);
 }
 
 TEST_CASE("a login elsewhere replaces the session; the Actor hears of no disconnect",

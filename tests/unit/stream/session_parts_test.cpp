@@ -34,7 +34,8 @@ TEST_CASE("one encoding of a push is shared by all who get the same message") {
   const auto catalog = chat_catalog();
   JsonProtocol first(catalog, 1000);
   JsonProtocol second(catalog, 1000);
-  PushEncodings encodings;
+  objects::Count encoded;
+  PushEncodings encodings(encoded);
   const Message message = Message::of(chat::Notice{.number = 1, .text = "x"});
   const auto one = encodings.encode(first, message);
   const auto other = encodings.encode(second, Message(message));
@@ -43,12 +44,14 @@ TEST_CASE("one encoding of a push is shared by all who get the same message") {
   // The same content anew is another message.
   const auto again = encodings.encode(first, Message::of(chat::Notice{.number = 1, .text = "x"}));
   CHECK(again->view().data() != one->view().data());
+  CHECK(encoded.value() == 2);
 }
 
 TEST_CASE("a remembered encoding is never given for another message at the same address") {
   const auto catalog = chat_catalog();
   JsonProtocol protocol(catalog, 1000);
-  PushEncodings encodings;
+  objects::Count encoded;
+  PushEncodings encodings(encoded);
   for (int i = 0; i < 500; ++i) {
     // Freed at once, so that addresses come again as soon as nobody keeps them.
     const auto frame = encodings.encode(protocol, Message::of(chat::Notice{.number = i}));
