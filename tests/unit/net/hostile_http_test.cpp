@@ -83,8 +83,9 @@ TEST_CASE("a head without end is refused at its limit") {
 TEST_CASE("a head that comes a byte at a time is cut off at its time") {
   TestServer server({.opening_time = 150ms});
   server.start();
-  auto client = server.connect();
+  // The server's time begins while connect() is still returning.
   const auto began = std::chrono::steady_clock::now();
+  auto client = server.connect();
   for (const char byte : upgrade_request()) {
     client.send({&byte, 1});
     if (is_answered_within(client, 5ms)) break;
