@@ -33,12 +33,14 @@ bool TimerHome::cancel(runtime::TimerEntry& entry) {
   std::unique_lock lock(mutex_);
   // The timer stays as it is programmed: one wake-up for nothing is cheaper than a system call for
   // every cancelled deadline of a request.
-  if (wheel_.cancel(entry)) return true;
+  const bool was_armed = wheel_.cancel(entry);
+  // An entry can be armed anew while a run of its former arming is still under way; whoever cancels
+  // it may end it next, so that run is waited for as well.
   if (running_ == &entry && running_on_ != std::this_thread::get_id()) {
     const std::uint64_t run = runs_begun_;
     fired_.wait(lock, [&] { return running_ != &entry || runs_begun_ != run; });
   }
-  return false;
+  return was_armed;
 }
 
 void TimerHome::fire_due() {
