@@ -248,105 +248,141 @@ struct SharedRandom final : Random {
   spotmesh::testing::TestRandom random{7};
 };
 
+struct NoWorkers final : runtime::Workers {
+  Result<void> post(Pool, std::function<void()>) override {
+    return fail(Error::capacity_exceeded("no workers"));
+  }
+};
+
+// A gateway on real threads, with everything that it is made of.
+class StormGateway {
+ public:
+  StormGateway()
+      : frozen_(with_sessions(application_, totals_)),
+        store_(store_time_, store_random_),
+        store_client_(store_.connect("n")),
+        timers_(clock_),
+        pool_(std::in_place, 3U),
+        strand_(*pool_),
+        actors_(*pool_),
+        node_(frozen_, objects::new_identity("n", random_), {},
+              {.clock = clock_,
+               .scheduler = *pool_,
+               .timers = timers_,
+               .workers = workers_,
+               .store = *store_client_,
+               .random = random_,
+               .log = log_,
+               .events = events_,
+               .remote = no_remote_}),
+        bindings_(actors_),
+        server_(
+            std::in_place, frozen_, *frozen_.streams().front(), node_.identity(),
+            StreamSeams{.clock = clock_,
+                        .scheduler = *pool_,
+                        .timers = timers_,
+                        .strand = strand_,
+                        .random = random_,
+                        .log = log_,
+                        .events = events_,
+                        .bindings = bindings_},
+            [this](const SessionId& session) { return node_.new_session_caller(session); },
+            StreamOptions{.outbound_bytes = 4096,
+                          .slow_reader_time = 1ms,
+                          .inbound_jobs = 8,
+                          .replaced_close_delay = 1ms}) {
+    bindings_.set_routes(*server_);
+  }
+
+  StreamServer& server() { return *server_; }
+  StormBindings& bindings() { return bindings_; }
+  const Totals& totals() const { return totals_; }
+  // Whether the server said in time that it has stopped.
+  bool stop() {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_stopped = false;
+    server_->stop("over", [&] {
+      std::lock_guard lock(mutex);
+      is_stopped = true;
+      changed.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, 30s, [&] { return is_stopped; });
+  }
+  void end_threads() { pool_.reset(); }
+
+ private:
+  static const Application& with_sessions(Application& application, Totals& totals) {
+    application.packets(chat::packets());
+    application.stream("gateway").session<StormSession>(
+        [&totals](SessionFactory<StormSession>& factory) {
+          factory.create_with([&totals](SessionContext& context) {
+            return std::make_unique<StormSession>(context, totals);
+          });
+        });
+    return application;
+  }
+
+  Totals totals_;
+  Application application_;
+  const objects::FrozenApplication frozen_;
+  spotmesh::testing::SteadyClock clock_;
+  QuietLog log_;
+  NoEvents events_;
+  SharedRandom random_;
+  objects::NoRemoteObjects no_remote_;
+  NoWorkers workers_;
+  spotmesh::testing::ManualTime store_time_;
+  spotmesh::testing::TestRandom store_random_{1};
+  spotmesh::testing::SimStore store_;
+  const std::unique_ptr<spotmesh::testing::SimStore::Client> store_client_;
+  spotmesh::testing::ThreadTimers timers_;
+  std::optional<spotmesh::testing::SmallPool> pool_;
+  runtime::Strand strand_;
+  runtime::Strand actors_;
+  // Never started: the sessions' contexts need it to exist.
+  objects::ObjectsNode node_;
+  StormBindings bindings_;
+  std::optional<StreamServer> server_;
+};
+
+// Pushes, disconnects and forgets Actors until told to end.
+void push_without_end(StormGateway& gateway, const std::atomic<bool>& is_over) {
+  for (std::uint64_t n = 0; !is_over; ++n) {
+    const ActorRef actor = actor_ref(n % actor_count);
+    const auto binding = gateway.bindings().binding_of(actor.actor_id);
+    if (!binding) continue;
+    const Message notice = Message::of(chat::Notice{.text = std::string(100, 'n')});
+    static_cast<void>(gateway.server().push(*binding, notice));
+    if (n % 500 == 0) gateway.server().disconnect(*binding, "enough");
+    if (n % 701 == 0) gateway.server().on_actor_gone(*binding, actor.actor_id);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a storm of clients, pushes, take-overs and ends on many threads leaves nothing behind") {
   constexpr unsigned client_threads = 4;
   constexpr int connections_per_thread = 40;
-  Totals totals;
-  Application application;
-  application.packets(chat::packets());
-  application.stream("gateway").session<StormSession>([&](SessionFactory<StormSession>& factory) {
-    factory.create_with(
-        [&](SessionContext& context) { return std::make_unique<StormSession>(context, totals); });
-  });
-  const objects::FrozenApplication frozen(application);
-  spotmesh::testing::SteadyClock clock;
-  QuietLog log;
-  NoEvents events;
-  SharedRandom random;
-  objects::NoRemoteObjects no_remote;
-  spotmesh::testing::ManualTime store_time;
-  spotmesh::testing::TestRandom store_random(1);
-  spotmesh::testing::SimStore store(store_time, store_random);
-  const auto store_client = store.connect("n");
-  struct NoWorkers final : runtime::Workers {
-    Result<void> post(Pool, std::function<void()>) override {
-      return fail(Error::capacity_exceeded("no workers"));
-    }
-  } workers;
-
-  spotmesh::testing::ThreadTimers timers(clock);
-  std::optional<spotmesh::testing::SmallPool> pool(std::in_place, 3U);
-  runtime::Strand strand(*pool);
-  runtime::Strand actors(*pool);
-  // Never started: the sessions' contexts need it to exist.
-  objects::ObjectsNode node(frozen, objects::new_identity("n", random), {},
-                            {.clock = clock,
-                             .scheduler = *pool,
-                             .timers = timers,
-                             .workers = workers,
-                             .store = *store_client,
-                             .random = random,
-                             .log = log,
-                             .events = events,
-                             .remote = no_remote});
-  StormBindings bindings(actors);
-  std::optional<StreamServer> server(
-      std::in_place, frozen, *frozen.streams().front(), node.identity(),
-      StreamSeams{.clock = clock,
-                  .scheduler = *pool,
-                  .timers = timers,
-                  .strand = strand,
-                  .random = random,
-                  .log = log,
-                  .events = events,
-                  .bindings = bindings},
-      [&](const SessionId& session) { return node.new_session_caller(session); },
-      StreamOptions{.outbound_bytes = 4096,
-                    .slow_reader_time = 1ms,
-                    .inbound_jobs = 8,
-                    .replaced_close_delay = 1ms});
-  bindings.set_routes(*server);
-
+  StormGateway gateway;
   std::vector<std::thread> clients;
   for (unsigned i = 0; i < client_threads; ++i) {
-    clients.emplace_back([&server, i] {
+    clients.emplace_back([&gateway, i] {
       spotmesh::testing::TestRandom own(i);
-      for (int n = 0; n < connections_per_thread; ++n) live_one_connection(*server, own);
+      for (int n = 0; n < connections_per_thread; ++n) live_one_connection(gateway.server(), own);
     });
   }
   std::atomic<bool> is_over{false};
-  std::thread pusher([&] {
-    for (std::uint64_t n = 0; !is_over; ++n) {
-      const ActorRef actor = actor_ref(n % actor_count);
-      const auto binding = bindings.binding_of(actor.actor_id);
-      if (!binding) continue;
-      const Message notice = Message::of(chat::Notice{.text = std::string(100, 'n')});
-      static_cast<void>(server->push(*binding, notice));
-      if (n % 500 == 0) server->disconnect(*binding, "enough");
-      if (n % 701 == 0) server->on_actor_gone(*binding, actor.actor_id);
-    }
-  });
+  std::thread pusher([&] { push_without_end(gateway, is_over); });
   for (std::thread& client : clients) client.join();
   is_over = true;
   pusher.join();
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_stopped = false;
-  server->stop("over", [&] {
-    std::lock_guard lock(mutex);
-    is_stopped = true;
-    changed.notify_all();
-  });
-  {
-    std::unique_lock lock(mutex);
-    REQUIRE(changed.wait_for(lock, 30s, [&] { return is_stopped; }));
-  }
-  CHECK(server->session_count() == 0);
-  CHECK(totals.connected == client_threads * connections_per_thread);
-  CHECK(totals.disconnected == totals.connected);
-  CHECK(server->metrics().sessions.value() == 0);
-  pool.reset();
+  REQUIRE(gateway.stop());
+  CHECK(gateway.server().session_count() == 0);
+  CHECK(gateway.totals().connected == client_threads * connections_per_thread);
+  CHECK(gateway.totals().disconnected == gateway.totals().connected);
+  CHECK(gateway.server().metrics().sessions.value() == 0);
+  gateway.end_threads();
 }
