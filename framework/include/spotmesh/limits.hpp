@@ -53,6 +53,9 @@ inline constexpr auto lease_margin = 5s;
 inline constexpr auto route_cache_max_age = 15s;
 inline constexpr std::size_t route_cache_entries = 100'000;
 
+// The mesh.
+inline constexpr std::size_t mesh_message_bytes = 2 * mebibyte;  // one message to a peer
+
 // Client sessions.
 inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound client message
 // Unsent bytes that a client may leave standing for stream_slow_reader_time; at twice as many it is
