@@ -14,9 +14,17 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
+set(SPOTMESH_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address or thread")
+set_property(CACHE SPOTMESH_SANITIZE PROPERTY STRINGS "" address thread)
+
 # Asserts stay on in every build: a server that has lost an invariant stops, it does not guess.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
-set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+# Quick to build is what debug is for; the sanitizers need some optimization to run in good time.
+if(SPOTMESH_SANITIZE)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+else()
+  set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+endif()
 
 add_compile_options(
   -Wall -Wextra -Wpedantic -Werror
@@ -24,8 +32,6 @@ add_compile_options(
   $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-designated-field-initializers>
   -fno-omit-frame-pointer)
 
-set(SPOTMESH_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address or thread")
-set_property(CACHE SPOTMESH_SANITIZE PROPERTY STRINGS "" address thread)
 if(SPOTMESH_SANITIZE STREQUAL "address")
   set(_sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
 elseif(SPOTMESH_SANITIZE STREQUAL "thread")
