@@ -24,7 +24,8 @@ class Connection {
 };
 
 // Receives what happens on connections. Calls for one connection come one at a time, from any
-// thread.
+// thread, never inside a call of Connection or Transport, and while the caller holds no lock that
+// these take.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
@@ -52,7 +53,11 @@ class Transport {
   // Starts to accept on `address` ("host:port"). InvalidOperation when it does not parse,
   // Unavailable when it cannot be bound; the value is the address that is really bound.
   virtual Result<std::string> listen(std::string address, ConnectionAcceptor& acceptor) = 0;
-  // Exactly one of on_up and on_dial_failed (Unavailable) follows.
+  // No connection is accepted any more. Once it has returned, on_accept() is not running and will
+  // not run again.
+  virtual void stop_listening() = 0;
+  // Exactly one of on_up and on_dial_failed (Unavailable) follows. After the latter the handler is
+  // not touched any more, once the call has returned.
   virtual void dial(std::string address, DialHandler& handler) = 0;
 };
 

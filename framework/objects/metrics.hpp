@@ -1,19 +1,11 @@
 // Counters of a node's object side; read at any time from any thread.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include "base/count.hpp"
 
 namespace spotmesh::objects {
 
-class Count {
- public:
-  void add(std::int64_t by = 1) { value_.fetch_add(by, std::memory_order_relaxed); }
-  std::int64_t value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::int64_t> value_{0};
-};
+using spotmesh::Count;
 
 struct Metrics {
   // What became of messages that reached a mailbox.

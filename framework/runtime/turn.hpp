@@ -26,6 +26,12 @@ class Flushable : public RefCounted {
  public:
   virtual void flush() = 0;
 
+  // Whether it is to be flushed at the end of `turn`, the current one. A turn that has ended, or
+  // waits, lists nothing any more, also when its flush is held; its address may be another turn's.
+  bool is_listed_by(const Turn& turn) const {
+    return listed_by_.load(std::memory_order_relaxed) == &turn;
+  }
+
  private:
   friend class Turn;
   std::atomic<const Turn*> listed_by_{nullptr};  // spares a turn from listing it twice

@@ -168,8 +168,10 @@ std::optional<Instant> SessionOutbound::check(Instant now) {
 }
 
 SessionOutbound::Batch& SessionOutbound::batch_of_locked(const runtime::Turn& turn) {
-  const auto found =
-      std::ranges::find_if(batches_, [&](const auto& each) { return each.first == &turn; });
+  // A batch whose flush is held stands there beyond its turn, whose place another may have taken.
+  const auto found = std::ranges::find_if(batches_, [&](const auto& each) {
+    return each.first == &turn && each.second->is_listed_by(turn);
+  });
   if (found != batches_.end()) return *found->second;
   batches_.emplace_back(&turn, runtime::make_ref<Batch>(*this));
   return *batches_.back().second;

@@ -294,8 +294,12 @@ void SimNetwork::dial(SimTransport& transport, const std::string& address,
                [link, &node = transport.node_] { node.deliver([link] { link->give_up_dial(); }); });
 }
 
-void SimNetwork::detach(SimTransport& transport) {
+void SimNetwork::stop_listening(const SimTransport& transport) {
   std::erase_if(listeners_, [&](const auto& each) { return each.second.transport == &transport; });
+}
+
+void SimNetwork::detach(SimTransport& transport) {
+  stop_listening(transport);
   for (const auto& link : std::vector(links_)) {
     for (End* end : {&link->dialling(), &link->listening()}) {
       if (end->transport != &transport) continue;
@@ -316,6 +320,8 @@ SimTransport::~SimTransport() { network_.detach(*this); }
 Result<std::string> SimTransport::listen(std::string address, mesh::ConnectionAcceptor& acceptor) {
   return network_.listen(*this, std::move(address), acceptor);
 }
+
+void SimTransport::stop_listening() { network_.stop_listening(*this); }
 
 void SimTransport::dial(std::string address, mesh::DialHandler& handler) {
   network_.dial(*this, address, handler);

@@ -79,6 +79,7 @@ class SimNetwork {
   Result<std::string> listen(SimTransport& transport, std::string address,
                              mesh::ConnectionAcceptor& acceptor);
   void dial(SimTransport& transport, const std::string& address, mesh::DialHandler& handler);
+  void stop_listening(const SimTransport& transport);
   void detach(SimTransport& transport);
   void forget_ended();
 
@@ -98,6 +99,7 @@ class SimTransport final : public mesh::Transport {
   SimTransport& operator=(const SimTransport&) = delete;
 
   Result<std::string> listen(std::string address, mesh::ConnectionAcceptor& acceptor) override;
+  void stop_listening() override;
   void dial(std::string address, mesh::DialHandler& handler) override;
 
  private:

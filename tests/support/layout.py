@@ -62,7 +62,7 @@ THIRD_PARTY = {
     "imgui": ["tools/visualizer/"],
     "GLFW/": ["tools/visualizer/"],
     "GL/": ["tools/visualizer/"],
-    "openssl/": ["framework/net/", "tools/packetc/"],
+    "openssl/": ["framework/net/", "framework/mesh/secret", "tools/packetc/"],
     "toml++/": ["framework/host/"],
     "spdlog/": ["framework/host/", "tools/"],
     "CLI/": ["framework/host/", "tools/", "samples/", "tests/simulation/"],

@@ -53,8 +53,26 @@ inline constexpr auto lease_margin = 5s;
 inline constexpr auto route_cache_max_age = 15s;
 inline constexpr std::size_t route_cache_entries = 100'000;
 
-// The mesh.
+// The mesh. The lanes' bounds hold per peer, for what it has not acknowledged.
 inline constexpr std::size_t mesh_message_bytes = 2 * mebibyte;  // one message to a peer
+inline constexpr std::size_t mesh_piece_bytes = 64 * 1024;       // longer messages are taken apart
+inline constexpr std::size_t mesh_control_messages = 65'536;
+inline constexpr std::size_t mesh_control_bytes = 16 * mebibyte;
+inline constexpr std::size_t mesh_lane_messages = 65'536;
+inline constexpr std::size_t mesh_lane_bytes = 32 * mebibyte;
+inline constexpr std::size_t mesh_bulk_messages = 16'384;
+inline constexpr std::size_t mesh_bulk_bytes = 256 * mebibyte;
+inline constexpr std::size_t mesh_window_bytes = mebibyte;
+inline constexpr auto mesh_heartbeat_interval = 2s;  // two missed ones cut the connection
+inline constexpr auto mesh_handshake_timeout = 5s;
+inline constexpr auto mesh_acknowledgement_delay = 20ms;
+inline constexpr auto mesh_first_retry = 50ms;
+inline constexpr auto mesh_last_retry = 5s;
+inline constexpr std::size_t mesh_sessions = 4096;        // peers of one node
+inline constexpr std::size_t mesh_strangers = 256;        // connections that have not proven who
+inline constexpr std::size_t mesh_stranger_bytes = 4096;  // … and what they may have sent unread
+inline constexpr std::size_t mesh_unread_bytes = 64 * mebibyte;  // of a peer's connection
+inline constexpr std::size_t mesh_ended_runs = 65'536;           // runs of nodes known to be over
 
 // Client sessions.
 inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound client message
