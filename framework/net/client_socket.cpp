@@ -1,5 +1,7 @@
 #include "net/client_socket.hpp"
 
+#include <fcntl.h>
+
 #include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -111,6 +113,8 @@ Result<void> ClientSocket::Connection::connect(const ClientEndpoint& endpoint, D
         fmt::format("cannot connect to {}: {}", where, connected->error.message())));
   }
   socket.set_option(tcp::no_delay(true), error);
+  // A program that the caller starts must not keep the connection open.
+  fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
   return {};
 }
 

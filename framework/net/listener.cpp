@@ -1,6 +1,8 @@
 #include "net/listener.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/asio/ip/address.hpp>
 #include <utility>
@@ -20,6 +22,16 @@ std::string address_text(const stream::ListenOptions& options) {
   const bool is_v6 = options.host.find(':') != std::string::npos;
   return is_v6 ? fmt::format("[{}]:{}", options.host, options.port)
                : fmt::format("{}:{}", options.host, options.port);
+}
+
+error_code last_error() { return {errno, boost::system::system_category()}; }
+
+// Asio's own sockets would be inherited by a program that the game starts, which then keeps the
+// port and the clients after this server has gone.
+constexpr int socket_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+
+int new_socket(const tcp& protocol) {
+  return ::socket(protocol.family(), protocol.type() | socket_flags, protocol.protocol());
 }
 
 bool is_shortage(const error_code& error) {
@@ -58,7 +70,7 @@ Result<std::uint16_t> Listener::open() {
   {
     std::lock_guard lock(mutex_);
     error_code error;
-    acceptor_.open(where->protocol(), error);
+    open_acceptor(where->protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(*where, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -72,6 +84,17 @@ Result<std::uint16_t> Listener::open() {
   return port;
 }
 
+void Listener::open_acceptor(const tcp& protocol, error_code& error) {
+  const int descriptor = new_socket(protocol);
+  if (descriptor < 0) {
+    error = last_error();
+    return;
+  }
+  protocol_ = protocol;
+  acceptor_.assign(protocol, descriptor, error);
+  if (error) ::close(descriptor);
+}
+
 void Listener::close() {
   serving_->gate.close();
   std::lock_guard lock(mutex_);
@@ -83,15 +106,16 @@ void Listener::close() {
 void Listener::accept_next() {
   std::lock_guard lock(mutex_);
   if (!acceptor_.is_open()) return;
-  Worker& worker = idlest_worker();
-  acceptor_.async_accept(worker.io(), [self = shared_from_this(), &worker](const error_code& error,
-                                                                           tcp::socket socket) {
-    self->on_accepted(error, worker, std::move(socket));
-  });
+  acceptor_.async_wait(tcp::acceptor::wait_read,
+                       [self = shared_from_this()](const error_code& error) {
+                         if (error != asio::error::operation_aborted) self->accept();
+                       });
 }
 
-void Listener::on_accepted(const error_code& error, Worker& worker, tcp::socket socket) {
-  if (error == asio::error::operation_aborted) return;
+void Listener::accept() {
+  Worker& worker = idlest_worker();
+  tcp::socket socket(worker.io());
+  const error_code error = accept_into(socket);
   if (is_shortage(error)) return pause(error);
   if (!error) {
     if (std::exchange(is_paused_, false)) {
@@ -101,6 +125,17 @@ void Listener::on_accepted(const error_code& error, Worker& worker, tcp::socket 
   }
   // Any other error is that of one connection that ended before it was accepted.
   accept_next();
+}
+
+error_code Listener::accept_into(tcp::socket& socket) {
+  std::lock_guard lock(mutex_);
+  if (!acceptor_.is_open()) return asio::error::operation_aborted;
+  const int descriptor = ::accept4(acceptor_.native_handle(), nullptr, nullptr, socket_flags);
+  if (descriptor < 0) return last_error();
+  error_code error;
+  socket.assign(protocol_, descriptor, error);
+  if (error) ::close(descriptor);
+  return error;
 }
 
 // Accepting on would fail again at once and burn a processor; what waits in the system's queue is

@@ -24,9 +24,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
  private:
   Result<boost::asio::ip::tcp::endpoint> endpoint() const;
+  void open_acceptor(const boost::asio::ip::tcp& protocol, boost::system::error_code& error);
   void accept_next();
-  void on_accepted(const boost::system::error_code& error, Worker& worker,
-                   boost::asio::ip::tcp::socket socket);
+  void accept();
+  boost::system::error_code accept_into(boost::asio::ip::tcp::socket& socket);
   void pause(const boost::system::error_code& error);
   Worker& idlest_worker();
 
@@ -34,6 +35,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   const std::shared_ptr<Serving> serving_;
   std::mutex mutex_;  // guards the acceptor and the timer: close() comes from any thread
   boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();  // which it was opened with
   boost::asio::steady_timer pause_;
   bool is_paused_ = false;
   unsigned accepted_ = 0;

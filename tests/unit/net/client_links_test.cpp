@@ -1,9 +1,13 @@
 // Links over real loopback sockets.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -340,6 +344,23 @@ TEST_CASE("a link may be used from any thread while its client disappears") {
     CHECK(handler->seen().closed == 1);
     CHECK_FALSE(handler->has_overlapped());
   }
+}
+
+TEST_CASE("no program that the game starts inherits the port or a client") {
+  TestServer server;
+  server.start();
+  const auto client = server.open_link();
+  int sockets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename().string());
+    sockaddr_in local{};
+    socklen_t size = sizeof local;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&local), &size) != 0) continue;
+    if (ntohs(local.sin_port) != server.port) continue;
+    ++sockets;
+    CHECK((fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+  }
+  CHECK(sockets == 2);
 }
 
 TEST_CASE("many clients that come and go leave nothing behind") {
