@@ -24,6 +24,11 @@ using Clock = std::chrono::steady_clock;
 // A server's message may be longer than a client's: states, lists.
 constexpr std::size_t longest_message = limits::mebibyte;
 
+// What a push that waits costs beside its payload.
+constexpr std::size_t push_overhead_bytes = 128;
+
+std::size_t cost_of(const Message& push) { return push.payload().size() + push_overhead_bytes; }
+
 Duration left_until(Clock::time_point deadline) {
   return std::max(Duration(0), std::chrono::duration_cast<Duration>(deadline - Clock::now()));
 }
@@ -32,7 +37,8 @@ Duration left_until(Clock::time_point deadline) {
 
 class Connection::Parts {
  public:
-  explicit Parts(const ConnectionOptions& options) : timeout(options.timeout) {
+  explicit Parts(const ConnectionOptions& options)
+      : timeout(options.timeout), most_pushes_bytes_(options.pushes_bytes) {
     catalog_.add(options.packets);
   }
 
@@ -50,6 +56,7 @@ class Connection::Parts {
   Result<void> receive_some(Duration timeout);
   Result<void> take(const wire::WebSocketEvent& event);
   Result<void> take_message(std::string_view text);
+  Result<void> keep(Message push);
   Result<Message> to_message(const std::string& packet, const nlohmann::json& payload) const;
   // The error, or how the server closed the connection if it did.
   Error ended(Error error) const;
@@ -62,6 +69,8 @@ class Connection::Parts {
   wire::RequestSeq last_seq_;
   std::optional<Result<Message>> reply_;
   std::deque<Message> pushes_;
+  std::size_t pushes_bytes_ = 0;  // what pushes_ costs
+  const std::size_t most_pushes_bytes_;
   std::string closed_as_;
 };
 
@@ -115,6 +124,7 @@ Result<Message> Connection::Parts::next_push(Duration timeout) {
   }
   Message oldest = std::move(pushes_.front());
   pushes_.pop_front();
+  pushes_bytes_ -= cost_of(oldest);
   return oldest;
 }
 
@@ -166,13 +176,29 @@ Result<void> Connection::Parts::take_message(std::string_view text) {
   if (const auto* push = std::get_if<wire::ServerPush>(&*message)) {
     auto pushed = to_message(push->packet, push->payload);
     if (!pushed) return fail(pushed.error());
-    pushes_.push_back(std::move(*pushed));
-  } else if (const auto* reply = std::get_if<wire::ServerReply>(&*message)) {
+    return keep(std::move(*pushed));
+  }
+  if (const auto* reply = std::get_if<wire::ServerReply>(&*message)) {
     // A reply that came after its request was given up belongs to nobody.
     if (reply->reply_to == last_seq_) reply_ = to_message(reply->packet, reply->payload);
   } else if (const auto* refusal = std::get_if<wire::ServerErrorReply>(&*message)) {
     if (refusal->reply_to == last_seq_) reply_ = fail(refusal->error);
   }
+  return {};
+}
+
+Result<void> Connection::Parts::keep(Message push) {
+  const std::size_t bytes = pushes_bytes_ + cost_of(push);
+  if (bytes > most_pushes_bytes_) {
+    closed_as_ = fmt::format(
+        "this end closed the connection: with '{}', {} pushes of {} bytes wait for next_push(); {} "
+        "bytes may",
+        push.packet_name(), pushes_.size() + 1, bytes, most_pushes_bytes_);
+    cut();
+    return fail(Error::capacity_exceeded(closed_as_));
+  }
+  pushes_bytes_ = bytes;
+  pushes_.push_back(std::move(push));
   return {};
 }
 

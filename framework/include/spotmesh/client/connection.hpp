@@ -2,11 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include <spotmesh/error.hpp>
+#include <spotmesh/limits.hpp>
 #include <spotmesh/message.hpp>
 #include <spotmesh/packet.hpp>
 #include <spotmesh/time.hpp>
@@ -21,11 +23,17 @@ struct ConnectionOptions {
   PacketSet packets;
   // How long a call waits for the server.
   Duration timeout = std::chrono::seconds(10);
+  // How much may wait for next_push(), counting a push as its payload and 128 bytes.
+  std::size_t pushes_bytes = 16 * limits::mebibyte;
 };
 
 // Speaks spotmesh.v1.json over WebSocket. Calls block, for at most the options' timeout or what
 // they are given, and come from one thread at a time; the server's pings are answered inside them.
 // Once the connection has ended they are Unavailable and say how it ended.
+//
+// Pushes are kept until next_push() takes them. When more of them wait than the options allow, the
+// call that received them ends the connection and is CapacityExceeded; what was kept before can
+// still be taken.
 class Connection {
  public:
   // Unavailable: nobody listens there, or the server refused the connection; the message says what
