@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "host/event_log.hpp"
+#include "host/file_limit.hpp"
 #include "host/host_settings.hpp"
 #include "host/log_sink.hpp"
 #include "host/signals.hpp"
@@ -32,6 +33,8 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_misconfigured = 2;
+// Beside those of sessions: clients that are still opening, the store, the log, worker threads.
+constexpr std::size_t other_open_files = 2048;
 
 std::vector<std::string> flags_of(int argc, const char* const* argv) {
   return {argv + std::min(argc, 1), argv + argc};
@@ -72,6 +75,7 @@ LogSinkOptions log_options(const host::LogSettings& settings) {
   if (settings.level == "error") options.lowest = LogLevel::Error;
   options.format = settings.format == "json" ? LogFormat::Json : LogFormat::Text;
   options.file = settings.file;
+  options.lines_per_second = settings.lines_per_second;
   return options;
 }
 
@@ -94,7 +98,8 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
 }
 
 void print_ready(const node::Node& node, const host::HostSettings& chosen) {
-  const std::string& host = chosen.stream.host;
+  std::string host = chosen.stream.host;
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";  // IPv6, in an address
   const std::uint16_t port = node.stream_port();
   fmt::print("ready: node {}", node.identity().rid.text);
   if (port != 0)
@@ -159,15 +164,18 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   const objects::FrozenApplication frozen(application);
   SpdlogSink log(log_options(chosen.log));
   host::EventLog events(log);
+  host::allow_open_files(chosen.stream.sessions + other_open_files, log);
+  net::SystemClock clock;
+  net::OsRandom random;
+  net::WorkerPool pool({.threads = chosen.node.workers});
+  net::ThreadWorkers workers;
+  // After the pool: what still waits for the store when it is closed ends only then, and with it
+  // timers of the pool.
   const auto store = host::open_store(chosen.location.store);
   if (!store) {
     fmt::print(stderr, "error: {}: {}\n", chosen.location.store, store.error().message());
     return exit_failed;
   }
-  net::SystemClock clock;
-  net::OsRandom random;
-  net::WorkerPool pool({.threads = chosen.node.workers});
-  net::ThreadWorkers workers;
   net::AsioClientLinks links(pool, workers, log);
   node::Node node(frozen,
                   {.clock = clock,

@@ -77,6 +77,9 @@ HostSettings read_host_settings(Settings& settings) {
       settings.choice("log.level", "info", {"debug", "info", "warning", "error"}, "lowest level");
   all.log.format = settings.choice("log.format", "text", {"text", "json"}, "form of a log line");
   all.log.file = settings.text("log.file", "", "file to append to; empty means standard error");
+  all.log.lines_per_second = static_cast<std::size_t>(settings.integer(
+      "log.lines_per_second", 100, {0, 1'000'000},
+      "lines that one part of the server may write at one level; 0 means no bound"));
   return all;
 }
 

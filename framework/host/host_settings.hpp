@@ -39,6 +39,7 @@ struct LogSettings {
   std::string level;
   std::string format;
   std::string file;
+  std::size_t lines_per_second = 0;
 };
 
 struct HostSettings {

@@ -177,6 +177,8 @@ std::string as_json_line(const LogRecord& record) {
 
 }  // namespace
 
+std::string_view level_name(LogLevel level) { return names_of(level).json; }
+
 std::string format_log_line(LogFormat format, const LogRecord& record) {
   return format == LogFormat::Json ? as_json_line(record) : as_text_line(record);
 }

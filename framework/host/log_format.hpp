@@ -22,6 +22,9 @@ struct LogRecord {
   const std::vector<LogField>* fields = nullptr;
 };
 
+// "debug", "info", "warning", "error".
+std::string_view level_name(LogLevel level);
+
 // Text:  2026-11-30T14:00:01.250Z INFO  stream "session closed" session=17 reason="closed by peer"
 // Json:
 // {"time":"2026-…Z","level":"info","component":"stream","message":"…","fields":{"session":"17"}}

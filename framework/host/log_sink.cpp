@@ -56,7 +56,8 @@ WallTime wall_now() {
 SpdlogSink::SpdlogSink(LogSinkOptions options)
     : options_(std::move(options)),
       thread_(
-          std::make_shared<spdlog::details::thread_pool>(options_.queue_lines, 1, block_signals)) {
+          std::make_shared<spdlog::details::thread_pool>(options_.queue_lines, 1, block_signals)),
+      budget_(options_.lines_per_second) {
   logger_ = std::make_shared<spdlog::async_logger>("spotmesh", open_device(options_.file), thread_,
                                                    spdlog::async_overflow_policy::overrun_oldest);
   logger_->set_level(spdlog::level::debug);
@@ -64,11 +65,13 @@ SpdlogSink::SpdlogSink(LogSinkOptions options)
   logger_->flush_on(spdlog::level::info);
 }
 
-SpdlogSink::~SpdlogSink() = default;
+SpdlogSink::~SpdlogSink() {
+  for (const auto& left_out : budget_.left_out()) report_left_out(left_out);
+}
 
 void SpdlogSink::write(LogLevel level, std::string_view component, std::string message,
                        std::vector<LogField> fields) {
-  if (!is_enabled(level)) return;
+  if (!is_enabled(level) || !is_affordable(level, component)) return;
   report_lost_lines();
   write_line(level, component, message, fields);
 }
@@ -79,6 +82,24 @@ void SpdlogSink::report_lost_lines() {
   if (lost <= before) return;
   write_line(LogLevel::Warning, "log", "lines were lost: the device is too slow",
              {{"count", fmt::format("{}", lost - before)}});
+}
+
+bool SpdlogSink::is_affordable(LogLevel level, std::string_view component) {
+  if (options_.lines_per_second == 0 || level == LogLevel::Debug) return true;
+  LineBudget::Verdict verdict;
+  {
+    const std::scoped_lock lock(budget_mutex_);
+    verdict = budget_.judge(component, level, std::chrono::steady_clock::now());
+  }
+  if (verdict.left_out > 0) report_left_out({component, level, verdict.left_out});
+  return verdict.is_admitted;
+}
+
+void SpdlogSink::report_left_out(const LineBudget::LeftOut& left_out) {
+  write_line(LogLevel::Warning, "log", "lines were left out: there were more than may be written",
+             {{"component", std::string(left_out.component)},
+              {"level", std::string(level_name(left_out.level))},
+              {"count", fmt::format("{}", left_out.lines)}});
 }
 
 void SpdlogSink::write_line(LogLevel level, std::string_view component, std::string_view message,

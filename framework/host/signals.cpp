@@ -14,6 +14,10 @@ StopSignals::StopSignals() : stop_{}, all_{} {
   sigemptyset(&stop_);
   sigaddset(&stop_, SIGTERM);
   sigaddset(&stop_, SIGINT);
+  struct sigaction hangup{};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+    sigaddset(&stop_, SIGHUP);
+  }
   all_ = stop_;
   // A signal of its own for wake(): unlike SIGTERM it may stay pending for ever without harm.
   sigaddset(&all_, SIGRTMIN);

@@ -1,13 +1,14 @@
-// Stopping by signal: SIGTERM and SIGINT are awaited by the main thread and handled by nobody else.
+// Stopping by signal: SIGTERM, SIGINT and SIGHUP are awaited by the main thread and handled by
+// nobody else.
 #pragma once
 
 #include <csignal>
 
 namespace spotmesh::host {
 
-// Blocks SIGTERM and SIGINT in the calling thread, and so in every thread it starts later, and
-// ignores SIGPIPE, which a client that goes away would otherwise turn into the end of the process.
-// Made before any other thread.
+// Blocks the three in the calling thread, and so in every thread it starts later, and ignores
+// SIGPIPE, which a client that goes away would otherwise turn into the end of the process. SIGHUP,
+// a terminal's end, stays ignored where it was, as by nohup. Made before any other thread.
 class StopSignals {
  public:
   enum class Heard { Stop, Wake };
@@ -20,8 +21,8 @@ class StopSignals {
   Heard wait() const;
   // Ends one present or coming wait(). Any thread; harmless when nobody waits any more.
   void wake() const;
-  // From now on SIGTERM and SIGINT have their usual effect again: a second Ctrl-C ends a stop that
-  // takes too long.
+  // From now on the three have their usual effect again: a second Ctrl-C ends a stop that takes too
+  // long.
   void restore() const;
 
  private:

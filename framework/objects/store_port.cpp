@@ -1,6 +1,9 @@
 #include "objects/store_port.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
@@ -20,6 +23,20 @@ void StrandLink::cut() {
   core_ = nullptr;
 }
 
+void StoreWatch::note(const Core& core, const Error* away) {
+  if (away_since_.has_value() == (away != nullptr)) return;
+  if (away != nullptr) {
+    away_since_ = core.now();
+    core.log(LogLevel::Warning, fmt::format("the Location Store answers no {}", what_),
+             {{"store", core.seams.store.describe()}, {"reason", away->message()}});
+  } else {
+    const auto seconds = std::chrono::duration<double>(core.now() - *away_since_).count();
+    away_since_.reset();
+    core.log(LogLevel::Info, fmt::format("the Location Store answers {} again", what_),
+             {{"away", fmt::format("{:.1f} s", seconds)}});
+  }
+}
+
 StorePort::StorePort(Core& core) : core_(core) {}
 
 void StorePort::read(std::vector<std::string> keys, location::ReadCallback done) {
@@ -27,6 +44,7 @@ void StorePort::read(std::vector<std::string> keys, location::ReadCallback done)
   core_.seams.store.read(std::move(keys), [link = core_.link, done = std::move(done)](
                                               Result<location::ReadResult> result) {
     link->post([done, result = std::move(result)](Core& core) {
+      core.store->reads_.note(core, result ? nullptr : &result.error());
       if (result) core.lease->see_epoch(result->epoch);
       done(result);
     });
@@ -40,7 +58,11 @@ void StorePort::commit(location::Commit commit, location::CommitCallback done) {
     link->post([done, result = std::move(result)](Core& core) {
       using Outcome = location::CommitResult::Outcome;
       if (result.outcome == Outcome::Ok || result.outcome == Outcome::Conflict) {
+        core.store->commits_.note(core, nullptr);
         core.lease->see_epoch(result.epoch);
+      } else if (result.outcome == Outcome::Unavailable) {
+        const Error away = Error::unavailable(result.message);
+        core.store->commits_.note(core, &away);
       }
       if (result.outcome == Outcome::Conflict) core.lease->see_conflict(result.failed_key);
       done(result);

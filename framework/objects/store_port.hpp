@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <spotmesh/error.hpp>
 #include <spotmesh/time.hpp>
 
 #include "location/store.hpp"
@@ -19,6 +22,19 @@
 namespace spotmesh::objects {
 
 class Core;
+
+// Says in the log when the store begins and ceases to be away, once each.
+class StoreWatch {
+ public:
+  // `what` the store is asked for, a literal.
+  explicit StoreWatch(std::string_view what) : what_(what) {}
+  // What became of an operation: the error when the store was away, null when it answered.
+  void note(const Core& core, const Error* away);
+
+ private:
+  const std::string_view what_;
+  std::optional<Instant> away_since_;
+};
 
 // Answers come as jobs of the strand; after the node's end they go nowhere. Each answer's
 // epoch is shown to the lease before the caller sees it. Strand only.
@@ -38,6 +54,8 @@ class StorePort {
  private:
   Core& core_;
   std::unordered_map<void*, std::shared_ptr<void>> kept_;
+  StoreWatch reads_{"reads"};
+  StoreWatch commits_{"commits"};
 };
 
 // One timer whose expiry is a job of the strand. Made, armed and cancelled on the strand; what

@@ -18,7 +18,7 @@ export const binDirectory = required('SPOTMESH_BIN_DIR');
 export const sourceDirectory = required('SPOTMESH_SOURCE_DIR');
 
 // What tests are told through the environment is no setting of a server.
-const serverEnvironment = Object.fromEntries(
+export const serverEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('SPOTMESH_')));
 
 const READY = /^ready: .*http:\/\/127\.0\.0\.1:(\d+)/;
@@ -89,8 +89,8 @@ export class ServerProcess {
   }
 
   // Asks it to stop and resolves to {code, signal}.
-  async stop() {
-    this.#process.kill('SIGTERM');
+  async stop(signal = 'SIGTERM') {
+    this.#process.kill(signal);
     return this.#ended;
   }
 

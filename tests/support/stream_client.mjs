@@ -68,6 +68,11 @@ export class StreamClient {
     return this.#inTime(answer, packet);
   }
 
+  // Sends a one-way packet.
+  send(packet, payload = {}) {
+    this.#send(TEXT, JSON.stringify({ packet, payload }));
+  }
+
   // The first push, past or to come, that `isWanted`; it and those before it are taken.
   async push(packet, isWanted = () => true) {
     const wanted = (push) => push.packet === packet && isWanted(push.payload);

@@ -34,10 +34,10 @@ class Host {
   Stream& stream(std::string_view name,
                  std::source_location where = std::source_location::current());
 
-  // Starts a node, serves until SIGTERM or SIGINT, stops in order, and returns the process's exit
-  // code: 0 after a stop, 1 when the node could not start or lost its lease for good, 2 for a
-  // configuration error. With --help or
-  // --print-config it only prints. Once serving it prints one line to standard output:
+  // Starts a node, serves until SIGTERM, SIGINT or SIGHUP, stops in order, and returns the
+  // process's exit code: 0 after a stop, 1 when the node could not start or lost its lease for
+  // good, 2 for a configuration error. With --help or --print-config it only prints. Once serving
+  // it prints one line to standard output:
   //   ready: node <rid>, clients at ws://<host>:<port>/stream, page at http://<host>:<port>/
   int run();
 

@@ -1,9 +1,14 @@
 // Real server processes: stops, restarts, and two of them on one Location Store.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
 import { test } from 'node:test';
 
-import { ServerProcess, inTemporaryDirectory } from '../../support/server_process.mjs';
+import {
+  ServerProcess, binDirectory, inTemporaryDirectory, serverEnvironment, sourceDirectory,
+} from '../../support/server_process.mjs';
 import { StreamClient } from '../../support/stream_client.mjs';
 
 const TEST_MS = 60_000;
@@ -41,12 +46,12 @@ async function placeAll(moves) {
   }
 }
 
-function withServers(count, work) {
+function withServers(count, work, flags = []) {
   return () => inTemporaryDirectory(async (directory) => {
     const servers = [];
     try {
       for (let i = 0; i < count; i += 1) {
-        servers.push(await ServerProcess.start('tictactoe', { directory }));
+        servers.push(await ServerProcess.start('tictactoe', { directory, flags }));
       }
       await work(servers, directory);
     } catch (error) {
@@ -135,3 +140,76 @@ test('a server that is asked to stop says so to its clients and ends with 0', { 
       await next.kill();
     }
   }));
+
+// Another process that keeps the store of `directory` locked until release().
+async function lockStore(directory) {
+  const locker = spawn('python3', ['-c', `
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1], isolation_level=None)
+store.execute('BEGIN EXCLUSIVE')
+print('locked', flush=True)
+sys.stdin.read()
+`, path.join(directory, 'cluster.db')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(locker.stdout, 'data');
+  return {
+    release: async () => {
+      locker.stdin.end();
+      await once(locker, 'close');
+    },
+  };
+}
+
+test('a server whose store is locked stops in order',
+  { timeout: TEST_MS },
+  withServers(1, async ([server], directory) => {
+    const ann = await player(server, 'Ann');
+    const lock = await lockStore(directory);
+    try {
+      // A commit waits for the lock while the server ends.
+      const login = logIn(server, 'Bob');
+      login.catch(() => {});
+      assert.deepEqual(await server.stop(), { code: 0, signal: null });
+      await ann.ended;
+      assert.equal(ann.close?.code, 1001);
+    } finally {
+      await lock.release();
+    }
+  }, ['--node.stop_deadline=1s']));
+
+test('a terminal that is closed stops its server in order', { timeout: TEST_MS },
+  withServers(1, async ([server]) => {
+    const ann = await player(server, 'Ann');
+    assert.deepEqual(await server.stop('SIGHUP'), { code: 0, signal: null });
+    await ann.ended;
+    assert.equal(ann.close?.code, 1001);
+  }));
+
+test('what a client sends in vain does not fill the log', { timeout: TEST_MS },
+  withServers(1, async ([server]) => {
+    const ann = await player(server, 'Ann');
+    const before = server.output.length;
+    for (let i = 0; i < 20_000; i += 1) ann.send('tictactoe.Sync');
+    const answer = await ann.request('tictactoe.Sync');
+    assert.equal(answer.packet, 'tictactoe.SyncResult', JSON.stringify(answer));
+    await server.stop();
+    assert.match(server.output, /one-way packet 'tictactoe.Sync' .* failed/);
+    assert.match(server.output, /lines were left out/);
+    assert.ok(server.output.length - before < 1_000_000, `${server.output.length} characters`);
+  }));
+
+test('the settings that the README shows are settings of the server', { timeout: TEST_MS },
+  async () => {
+    const server = spawn(path.join(binDirectory, 'tictactoe-server'), [
+      `--config=${path.join(sourceDirectory, 'samples/tictactoe/spotmesh.toml')}`,
+      '--print-config',
+    ], { env: serverEnvironment });
+    let printed = '';
+    for (const stream of [server.stdout, server.stderr]) {
+      stream.on('data', (bytes) => {
+        printed += bytes;
+      });
+    }
+    assert.deepEqual(await once(server, 'close'), [0, null], printed);
+    assert.match(printed, /allowed_origins = \["https:\/\/game.example"\]/);
+    assert.match(printed, /format = "json"/);
+  });

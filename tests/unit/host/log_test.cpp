@@ -125,7 +125,10 @@ TEST_CASE("JSON lines parse whatever the values hold, and valid text comes back 
 TEST_CASE("the sink writes every line of every thread, whole, before it ends") {
   TemporaryFile file;
   {
-    SpdlogSink sink({.lowest = LogLevel::Info, .file = file.path(), .queue_lines = 100'000});
+    SpdlogSink sink({.lowest = LogLevel::Info,
+                     .file = file.path(),
+                     .queue_lines = 100'000,
+                     .lines_per_second = 0});
     CHECK_FALSE(sink.is_enabled(LogLevel::Debug));
     sink.write(LogLevel::Debug, "test", "below the level", {});
     std::vector<std::jthread> threads;
@@ -155,7 +158,7 @@ TEST_CASE("lines that a slow device costs are counted and reported") {
   TemporaryFile file;
   constexpr int written = 20'000;
   {
-    SpdlogSink sink({.file = file.path(), .queue_lines = 2});
+    SpdlogSink sink({.file = file.path(), .queue_lines = 2, .lines_per_second = 0});
     for (int i = 0; i < written; ++i) sink.write(LogLevel::Info, "test", "line", {});
   }
   int kept = 0;
@@ -167,6 +170,39 @@ TEST_CASE("lines that a slow device costs are counted and reported") {
   CHECK(kept < written);
   CHECK(kept > 0);
   CHECK(reports > 0);
+}
+
+TEST_CASE("a flood of one component's lines is bounded, told, and keeps nothing else out") {
+  TemporaryFile file;
+  constexpr int written = 5'000;
+  {
+    SpdlogSink sink({.lowest = LogLevel::Debug,
+                     .file = file.path(),
+                     .queue_lines = 100'000,
+                     .lines_per_second = 10});
+    for (int i = 0; i < written; ++i) {
+      sink.write(LogLevel::Warning, "objects", "flood", {});
+      sink.write(LogLevel::Debug, "objects", "wanted", {});
+    }
+    sink.write(LogLevel::Error, "objects", "graver", {});
+    sink.write(LogLevel::Warning, "session", "elsewhere", {});
+  }
+  int floods = 0;
+  int left_out = 0;
+  int others = 0;
+  for (const std::string& line : file.lines()) {
+    floods += line.ends_with("objects \"flood\"") ? 1 : 0;
+    others += line.ends_with("\"wanted\"") || line.ends_with("\"graver\"") ||
+                      line.ends_with("\"elsewhere\"")
+                  ? 1
+                  : 0;
+    const auto count = line.find("component=objects level=warning count=");
+    if (count != std::string::npos) left_out += std::stoi(line.substr(line.rfind('=') + 1));
+  }
+  CHECK(floods >= 100);
+  CHECK(floods < written / 2);
+  CHECK(floods + left_out == written);
+  CHECK(others == written + 2);
 }
 
 TEST_CASE("a log file that cannot be opened is named") {

@@ -1,7 +1,9 @@
 // Start, lease and end of a node's object side.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "checks.hpp"
 #include "one_node.hpp"
@@ -115,6 +117,24 @@ TEST_CASE("past its admission deadline a node runs no turn until the store is ba
   CHECK(one.journal().count("tick anna") > ticks);
   CHECK_FALSE(one->fenced_with.has_value());
   CHECK(one->find("anna").has_value());
+}
+
+TEST_CASE("the log says once that the store is away, and once that it is back", "[STORE-09]") {
+  OneNode one;
+  const auto told = [&](std::string_view text) {
+    return std::ranges::count_if(one.sim.world.trace().lines(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  };
+  CHECK(told("the Location Store answers") == 0);
+  one.sim.store.set_available(false);
+  one.run_for(40s);
+  CHECK(told("the Location Store answers no commits") == 1);
+  CHECK(told("answers commits again") == 0);
+  one.sim.store.set_available(true);
+  one.run_for(20s);
+  CHECK(told("the Location Store answers no commits") == 1);
+  CHECK(told("the Location Store answers commits again") == 1);
 }
 
 TEST_CASE("a node that was stopped for longer than its lease is fenced and does nothing more",
