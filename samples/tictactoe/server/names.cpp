@@ -1,6 +1,7 @@
 #include "server/names.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -16,12 +17,43 @@ constexpr std::size_t longest_room_name = 32;
 constexpr std::size_t shortest_token = 16;
 constexpr std::size_t longest_token = 128;
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+struct Range {
+  char32_t first;
+  char32_t last;
+};
 
-// Characters of UTF-8 text: every byte that does not continue one.
-std::size_t characters_in(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+// Control characters, and what hides, reorders or breaks text.
+constexpr Range unreadable[] = {
+    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+    {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+    {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff},
+};
+// Spaces, fillers, joiners and variation selectors: of use within a name, but not a name.
+constexpr Range blank[] = {
+    {' ', ' '},       {0xa0, 0xa0},     {0x34f, 0x34f},   {0x115f, 0x1160}, {0x1680, 0x1680},
+    {0x2000, 0x200d}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x2800, 0x2800}, {0x3000, 0x3000},
+    {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xffa0, 0xffa0},
+};
+
+bool is_any_of(std::span<const Range> ranges, char32_t c) {
+  return std::ranges::any_of(
+      ranges, [c](const Range& range) { return c >= range.first && c <= range.last; });
+}
+
+// Of UTF-8 text, as every decoded packet has it.
+std::u32string characters_of(std::string_view text) {
+  std::u32string characters;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xc0) == 0x80) {
+      characters.back() = characters.back() << 6 | (byte & 0x3f);
+    } else if (byte < 0x80) {
+      characters.push_back(byte);
+    } else {
+      characters.push_back(byte & (byte < 0xe0 ? 0x1f : byte < 0xf0 ? 0x0f : 0x07));
+    }
+  }
+  return characters;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -32,16 +64,18 @@ std::string_view trimmed(std::string_view text) {
 
 Result<std::string> clean(std::string_view name, std::string_view what, std::size_t longest) {
   const std::string_view kept = trimmed(name);
-  if (kept.empty()) {
+  const std::u32string characters = characters_of(kept);
+  if (std::ranges::all_of(characters, [](char32_t c) { return is_any_of(blank, c); })) {
     return fail(Error::invalid_operation(fmt::format("{} needs a name", what)));
   }
-  if (const std::size_t length = characters_in(kept); length > longest) {
-    return fail(Error::invalid_operation(fmt::format(
-        "the name of {} may have {} characters; this one has {}", what, longest, length)));
-  }
-  if (std::ranges::any_of(kept, is_control)) {
+  if (characters.size() > longest) {
     return fail(Error::invalid_operation(
-        fmt::format("the name of {} must not contain control characters", what)));
+        fmt::format("the name of {} may have {} characters; this one has {}", what, longest,
+                    characters.size())));
+  }
+  if (std::ranges::any_of(characters, [](char32_t c) { return is_any_of(unreadable, c); })) {
+    return fail(Error::invalid_operation(fmt::format(
+        "the name of {} must not contain control characters or others that nobody sees", what)));
   }
   return std::string(kept);
 }

@@ -39,6 +39,23 @@ TEST_CASE("a name that nobody could read is refused") {
   CHECK(clean_room_name("   ").error().message() == "a room needs a name");
   CHECK_FALSE(clean_player_name("An\nn"));
   CHECK_FALSE(clean_player_name("Ann\x7f"));
+  for (const char* unseen : {"\u00a0", "\u200d", "\u3000\u3000", "\u2800", "\u3164", "\ufe0f"}) {
+    INFO(unseen);
+    CHECK(clean_player_name(unseen).error().message() == "a player needs a name");
+  }
+  for (const char* steering : {"Ann\u200b", "\u202eAnn", "A\u2028nn", "\ufeffAnn", "Ann\u0085",
+                               "An\u00adn", "Ann\u2066"}) {
+    INFO(steering);
+    CHECK_FALSE(clean_player_name(steering));
+  }
+}
+
+TEST_CASE("a name may be written in any script, and be a picture") {
+  for (const char* name : {"Zoë", "مرحبا", "漢字", "😀", "👨‍👩‍👧‍👦", "☕️",
+                           "می‌خواهم", "🏳️‍🌈"}) {
+    INFO(name);
+    CHECK(clean_player_name(name) == name);
+  }
 }
 
 TEST_CASE("the case of letters makes no other player and no other room") {
