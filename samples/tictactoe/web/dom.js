@@ -33,6 +33,8 @@ const MOST_TOASTS = 3;
 
 export function toast(text, kind = 'info') {
   const toasts = byId('toasts');
+  // Said again, it is still said once.
+  for (const other of toasts.children) if (other.textContent === text) other.remove();
   const shown = element('p', { class: `toast ${kind}` }, text);
   toasts.append(shown);
   while (toasts.children.length > MOST_TOASTS) toasts.firstElementChild.remove();

@@ -5,12 +5,13 @@ import { Identity } from './identity.js';
 import { Lobby } from './lobby.js';
 import { Room } from './room.js';
 import { SpotmeshClient } from './spotmesh-client.js';
-import { markOf } from './words.js';
+import { markOf, sentence } from './words.js';
 
 const identity = new Identity();
 let state = null; // of the room that this player is in
 let me = null; // the name the server knows this page by
 let wanted = roomInAddress(); // a room to enter as soon as the lobby is reached
+let isEntering = false; // a way into a room has begun and not ended
 
 const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
 const client = new SpotmeshClient(`${scheme}//${location.host}/stream`, {
@@ -39,12 +40,12 @@ async function ask(packet, payload = {}, options = undefined) {
 }
 
 // Runs what a click asked for; what goes wrong is said, never swallowed.
-async function attempt(work) {
+async function attempt(work, explain = (error) => sentence(error.message)) {
   try {
     await work();
     return true;
   } catch (error) {
-    toast(error.message, 'error');
+    toast(explain(error), 'error');
     return false;
   }
 }
@@ -52,6 +53,7 @@ async function attempt(work) {
 // ---- logging in ---------------------------------------------------------------------------------
 
 async function logIn() {
+  isEntering = false;
   const login = { name: identity.name, device_token: identity.deviceToken };
   me = (await ask('Login', login)).name;
   identity.name = me;
@@ -76,7 +78,7 @@ async function probe(options) {
 function askName(complaint = '') {
   showScreen('welcome');
   byId('name').value = identity.suggestedName;
-  setText(byId('login-error'), complaint);
+  setText(byId('login-error'), sentence(complaint));
   byId('name').focus();
   byId('name').select();
 }
@@ -102,25 +104,34 @@ async function showLobby() {
   room.hide();
   showScreen('lobby');
   lobby.suggestRoomName();
-  if (wanted) {
-    enter('OpenRoom', wanted);
-    wanted = null;
-  }
-  await attempt(async () => lobby.show((await ask('ListRooms')).rooms ?? []));
+  const name = wanted;
+  wanted = null;
+  // On the way into a room there is no list of rooms, unless the way ends at its door.
+  if (!name || !(await enter('OpenRoom', name))) await listRooms();
 }
 
-// What comes of it is pushed: GameStateNotify or EnterFailedNotify.
-function enter(packet, name) {
-  return attempt(() => ask(packet, { room: name }));
+function listRooms() {
+  return attempt(async () => lobby.show((await ask('ListRooms')).rooms ?? []));
+}
+
+// What comes of it is pushed: GameStateNotify or EnterFailedNotify. Until then there is no second
+// way into a room; whoever clicks twice means it once.
+async function enter(packet, name) {
+  if (isEntering) return true;
+  isEntering = true;
+  const hasBegun = await attempt(() => ask(packet, { room: name }));
+  if (!hasBegun) isEntering = false;
+  return hasBegun;
 }
 
 function turnedAway({ room: name, message, is_full: isFull }) {
+  isEntering = false;
   setAddress(null);
   if (isFull) {
-    toast(`${message} You can watch.`);
-    enter('Spectate', name);
+    enter('Spectate', name); // which says so
   } else {
-    toast(message, 'error');
+    toast(sentence(message), 'error');
+    listRooms();
   }
 }
 
@@ -132,21 +143,28 @@ function showState(next) {
   if (!isNew && next.revision < state.revision) return;
   state = next;
   wanted = null;
+  isEntering = false;
   setAddress(next.room);
   showScreen('room');
   room.show(next, me);
   if (isNew) {
     room.focusBoard();
-    if (!markOf(next, me)) toast('You are watching this game.');
+    if (!markOf(next, me)) {
+      toast(next.x && next.o ? 'Both seats are taken: you are watching.' : 'You are watching.');
+    }
   }
   showTitle();
 }
 
 async function place(cell) {
   if (room.isMyTurn() && state.cells[cell] === 'None') room.anticipate(cell);
-  const isPlaced = await attempt(async () => {
-    showState((await ask('PlaceMark', { cell })).state);
-  });
+  const isPlaced = await attempt(
+    async () => showState((await ask('PlaceMark', { cell })).state),
+    (error) => {
+      const isTaken = room.isMyTurn() && state.cells[cell] !== 'None';
+      return isTaken ? 'That cell is taken.' : sentence(error.message);
+    },
+  );
   if (!isPlaced) room.takeBack();
 }
 

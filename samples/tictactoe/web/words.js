@@ -11,6 +11,14 @@ export function markOf(state, name) {
   return null;
 }
 
+// What a server says in the middle of things, as a sentence: "room 'Den' is full" begins with a
+// capital letter and ends with a full stop.
+export function sentence(text) {
+  if (!text) return '';
+  const whole = /[.!?…]$/u.test(text) ? text : `${text}.`;
+  return whole[0].toUpperCase() + whole.slice(1);
+}
+
 const nameOf = (state, mark) => seatOf(state, mark)?.name ?? mark;
 
 function roundOver(state, mine) {

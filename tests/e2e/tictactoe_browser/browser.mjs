@@ -18,6 +18,8 @@ export const PHONE = {
   colorScheme: 'dark',
 };
 
+export const LANDSCAPE = { ...PHONE, viewport: { width: 667, height: 375 } };
+
 export async function launch() {
   return chromium.launch({
     executablePath: '/usr/bin/chromium',
@@ -81,6 +83,18 @@ export class PlayerPage {
 
   async toast(text) {
     await this.see(`.toast:has-text(${JSON.stringify(text)})`);
+  }
+
+  // What is said in passing right now.
+  async toasts() {
+    return this.page.$$eval('.toast', (toasts) => toasts.map((toast) => toast.textContent));
+  }
+
+  // Waits until nothing moves any more that ever stops.
+  async settle() {
+    await this.page.waitForFunction(() => document.getAnimations().every((animation) =>
+      animation.playState === 'finished'
+        || animation.effect.getComputedTiming().iterations === Infinity));
   }
 
   async connection(state) {

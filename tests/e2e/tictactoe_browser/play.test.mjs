@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import {
   ServerProcess, freePort, inTemporaryDirectory,
 } from '../../support/server_process.mjs';
-import { DESK, PHONE, PlayerPage, colours, launch } from './browser.mjs';
+import { DESK, LANDSCAPE, PHONE, PlayerPage, colours, launch } from './browser.mjs';
 
 const TEST_MS = 90_000;
 let browser;
@@ -45,6 +45,7 @@ async function keep(name, png) {
 }
 
 async function assertRendered(player, name) {
+  await player.settle();
   const png = await player.page.screenshot();
   await keep(name, png);
   const { count, largestShare } = await colours(browser, png);
@@ -52,15 +53,18 @@ async function assertRendered(player, name) {
   assert.ok(largestShare < 0.97, `one colour covers ${largestShare} of ${name}`);
 }
 
+// A phone zooms out of a page that is too wide, which then is wider than the phone.
+async function assertFitsAcross(player) {
+  const widths = await player.page.evaluate(
+    () => [innerWidth, document.documentElement.scrollWidth]);
+  const { width } = player.page.viewportSize();
+  assert.deepEqual(widths, [width, width]);
+}
+
 async function assertFits(player) {
-  const { width, height, scrollWidth, scrollHeight } = await player.page.evaluate(() => ({
-    width: innerWidth,
-    height: innerHeight,
-    scrollWidth: document.documentElement.scrollWidth,
-    scrollHeight: document.documentElement.scrollHeight,
-  }));
-  assert.ok(scrollWidth <= width, `${scrollWidth} px wide on a screen of ${width}`);
-  assert.ok(scrollHeight <= height, `${scrollHeight} px high on a screen of ${height}`);
+  await assertFitsAcross(player);
+  const height = await player.page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height <= player.page.viewportSize().height, `${height} px high`);
 }
 
 test('two pages play a game to its end, one of them reloaded in between',
@@ -82,6 +86,7 @@ test('two pages play a game to its end, one of them reloaded in between',
     const bob = await PlayerPage.open(browser, `${server.url}#room=Quiet%20Garden`, PHONE);
     await bob.logIn('Bob');
     await bob.verdict("Ann's turn");
+    assert.deepEqual(await bob.toasts(), []);
     await ann.verdict('Your turn');
     await cleo.page.click('.room-row:has-text("Ann against Bob") button');
     await cleo.verdict("Ann's turn");
@@ -95,7 +100,7 @@ test('two pages play a game to its end, one of them reloaded in between',
     await assertRendered(bob, 'phone');
     await assertFits(bob);
     await bob.press(4);
-    await bob.toast('cell 4 is taken');
+    await bob.toast('That cell is taken.');
     await cleo.press(0);
     await cleo.toast('spectators cannot move');
     await bob.press(0);
@@ -213,4 +218,54 @@ test('a page comes back by itself when the server has been away', { timeout: TES
       await Promise.all(browser.contexts().map((context) => context.close()));
       await server.kill();
     }
+  }));
+
+test('long names and names that look like markup fit on a phone, whichever way it is held',
+  { timeout: TEST_MS },
+  withServer(async (server) => {
+    const names = ['W'.repeat(24), '"><script>alert(1)</scri'];
+    const room = '"><img src=x onerror=alert(1)>WW';
+    const pages = [];
+    for (const [at, view] of [PHONE, LANDSCAPE].entries()) {
+      const player = await PlayerPage.open(browser, server.url, view);
+      await player.logIn(names[at]);
+      await player.see('#lobby');
+      pages.push(player);
+    }
+    const [first, second] = pages;
+    await first.openRoom(room);
+    await second.see('.room-row');
+    await assertFitsAcross(second);
+    await second.page.click('.room-row button');
+    await first.verdict('Your turn');
+    await first.press(0);
+    await second.verdict('Your turn');
+    for (const player of pages) {
+      await assertFits(player);
+      assert.equal(await player.page.textContent('#room-title'), room);
+      assert.deepEqual(player.faults, []);
+    }
+    await assertRendered(second, 'landscape');
+  }));
+
+test('whoever clicks twice means it once, and is told what is wrong once', { timeout: TEST_MS },
+  withServer(async (server) => {
+    const ann = await PlayerPage.open(browser, server.url);
+    await ann.logIn('Ann');
+    await ann.see('#lobby');
+    await ann.page.fill('#room-name', 'Den');
+    await ann.page.dblclick('#open-room button');
+    const bob = await PlayerPage.open(browser, server.url);
+    await bob.logIn('Bob');
+    await bob.page.dblclick('.room-row button');
+    await bob.verdict("Ann's turn");
+    await ann.verdict('Your turn');
+    assert.deepEqual([await ann.toasts(), await bob.toasts()], [[], []]);
+    await bob.press(1);
+    await bob.toast("It is Ann's turn.");
+    await bob.press(2);
+    // Ann's move comes after Bob's second try, so its answer is there.
+    await ann.press(4);
+    await bob.verdict('Your turn');
+    assert.deepEqual(await bob.toasts(), ["It is Ann's turn."]);
   }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { cellLabel, markOf, mood, verdict, watchers } from
+import { cellLabel, markOf, mood, sentence, verdict, watchers } from
   '../../../samples/tictactoe/web/words.js';
 
 const seat = (name, more = {}) => ({
@@ -78,4 +78,11 @@ test('those who watch are named, and counted when there are many', () => {
     'Watching: Cleo');
   assert.equal(watchers({ ...playing, spectators: ['Cleo', 'Dan'], spectator_count: 9 }),
     'Watching: Cleo, Dan, and 7 more');
+});
+
+test("a server's words become a sentence", () => {
+  assert.equal(sentence("room 'Den' is full"), "Room 'Den' is full.");
+  assert.equal(sentence('There is no connection.'), 'There is no connection.');
+  assert.equal(sentence('élan is missing…'), 'Élan is missing…');
+  assert.equal(sentence(''), '');
 });
