@@ -5,6 +5,10 @@
 #   samples/run.sh tictactoe --demo           play whole matches with bots, print each move and
 #                                             exit 0 if everything was as the rules say
 #
+#   A game of your own, see samples/new.sh, is run in the same way.
+#
+#   --host H      the address to serve at, 127.0.0.1 if not given, where only this machine can
+#                 play; 0.0.0.0 lets the phones of your network in
 #   --port P      where to serve, 8080 if not given; 0 is any free port
 #   --nodes N     so many server processes on one store, 1 or 2; a second one serves at the port
 #                 after the first, and each hosts its own players and rooms
@@ -30,10 +34,10 @@ wrong_usage() {
 sample=
 demo=false
 nodes=1
+host=127.0.0.1
 port=
 while (($#)); do
   case $1 in
-    tictactoe) sample=$1 ;;
     bingo) die "the sample bingo does not exist yet; there is tictactoe" 2 ;;
     --demo) demo=true ;;
     --rolling) die "--rolling needs nodes that can move their rooms, which do not exist yet" 2 ;;
@@ -52,6 +56,11 @@ while (($#)); do
       esac
       shift
       ;;
+    --host)
+      [[ -n ${2-} ]] || wrong_usage "--host takes an address"
+      host=$2
+      shift
+      ;;
     --port)
       port=${2-}
       [[ $port =~ ^[0-9]{1,5}$ ]] && ((port < 65536)) ||
@@ -61,6 +70,10 @@ while (($#)); do
     -h | --help)
       usage
       exit
+      ;;
+    [a-z]*)
+      [[ -f samples/$1/CMakeLists.txt ]] || wrong_usage "there is no game in samples/$1"
+      sample=$1
       ;;
     *) wrong_usage "unknown argument '$1'" ;;
   esac
@@ -117,7 +130,7 @@ start_server() {
   local number=$1 at=$2 log=$run/server-$1.log pid lines follower
   shift 2
   "$bin/$sample-server" \
-    --stream.port="$at" --stream.static_directory="samples/$sample/web" \
+    --stream.host="$host" --stream.port="$at" --stream.static_directory="samples/$sample/web" \
     --location.store="sqlite:$run/cluster.db" "$@" >"$log" 2>&1 &
   pid=$!
   servers+=("$pid")
@@ -146,6 +159,11 @@ fi
 
 for ((number = 1; number <= nodes; ++number)); do
   start_server "$number" "$((port == 0 ? 0 : port + number - 1))"
+  # An address that others can type.
+  if [[ $host == 0.0.0.0 ]]; then
+    address=$(hostname -I 2>/dev/null | cut -d ' ' -f 1)
+    url=${url/0.0.0.0/${address:-$(hostname)}}
+  fi
   printf 'Open %s in two windows and play. Ctrl-C ends it.\n' "$url"
 done
 # Ends when the first server does, which none is meant to do by itself.

@@ -8,7 +8,10 @@ import source_tree
 # Command: the file that runs it, and the text in there that does.
 SAMPLE_TEST = "tests/e2e/tictactoe_servers/sample.test.mjs"
 RUN_BY = {
-    "./samples/run.sh tictactoe": (SAMPLE_TEST, "new Script('tictactoe', '--port', '0', '--nodes'"),
+    "./samples/run.sh tictactoe": (SAMPLE_TEST, "runSample('tictactoe', '--port', '0', '--nodes'"),
+    "./samples/run.sh tictactoe --host 0.0.0.0": (SAMPLE_TEST, "'--host', '0.0.0.0'"),
+    "./samples/new.sh checkers": (SAMPLE_TEST, "begin('checkers')"),
+    "./samples/run.sh checkers": (SAMPLE_TEST, "['checkers', '--port', '0']"),
     "./samples/run.sh tictactoe --nodes 2": (SAMPLE_TEST, "'--nodes', '2')"),
     "./samples/run.sh tictactoe --demo": (".ci/run", "./samples/run.sh tictactoe --demo\n"),
     "./tests/run.sh": (".ci/run", "run_tests ./tests/run.sh\n"),

@@ -1,13 +1,16 @@
-// samples/run.sh as a newcomer uses it.
+// samples/run.sh and samples/new.sh as a newcomer uses them.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
+import { cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 
-import { sourceDirectory } from '../../support/server_process.mjs';
+import {
+  binDirectory, inTemporaryDirectory, sourceDirectory,
+} from '../../support/server_process.mjs';
 
 const TEST_MS = 120_000;
 
@@ -15,10 +18,11 @@ class Script {
   lines = [];
   #waiting = [];
 
-  constructor(...parameters) {
+  constructor(file, parameters, environment = {}) {
     // A group of its own, so that whatever it leaves behind can be found.
-    this.process = spawn(path.join(sourceDirectory, 'samples/run.sh'), parameters, {
+    this.process = spawn(file, parameters, {
       detached: true,
+      env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.process.stdout, this.process.stderr]) {
@@ -72,6 +76,9 @@ class Script {
   }
 }
 
+const runSample = (...parameters) =>
+  new Script(path.join(sourceDirectory, 'samples/run.sh'), parameters);
+
 async function isServed(url) {
   try {
     return (await fetch(url)).ok;
@@ -82,7 +89,7 @@ async function isServed(url) {
 
 test('the demo plays whole matches, says so, and leaves nothing running', { timeout: TEST_MS },
   async () => {
-    const script = new Script('tictactoe', '--demo');
+    const script = runSample('tictactoe', '--demo');
     assert.equal(await script.ended, 0, script.output);
     for (const told of ['Ann wins', 'a draw', 'run out', 'walks out', 'as the rules say']) {
       assert.ok(script.output.includes(told), `"${told}" is missing in:\n${script.output}`);
@@ -93,7 +100,7 @@ test('the demo plays whole matches, says so, and leaves nothing running', { time
 
 test('a game is served until Ctrl-C, by as many servers as are asked for', { timeout: TEST_MS },
   async () => {
-    const script = new Script('tictactoe', '--port', '0', '--nodes', '2');
+    const script = runSample('tictactoe', '--port', '0', '--nodes', '2');
     await script.line(/^Open http.*$/);
     let urls = [];
     while (urls.length < 2) {
@@ -111,6 +118,16 @@ test('a game is served until Ctrl-C, by as many servers as are asked for', { tim
     assert.deepEqual(script.leftovers(), []);
   });
 
+test('a game for the network is told by an address that others can type', { timeout: TEST_MS },
+  async () => {
+    const script = runSample('tictactoe', '--host', '0.0.0.0', '--port', '0');
+    const url = new URL(/^Open (\S+)/.exec(await script.line(/^Open http/))[1]);
+    assert.notEqual(url.hostname, '0.0.0.0');
+    assert.ok(await isServed(`http://127.0.0.1:${url.port}/`));
+    script.interrupt();
+    assert.equal(await script.ended, 0, script.output);
+  });
+
 test('what does not exist yet is said to be so', { timeout: TEST_MS }, async () => {
   for (const [parameters, told] of [
     [['bingo'], /bingo does not exist yet/],
@@ -119,11 +136,55 @@ test('what does not exist yet is said to be so', { timeout: TEST_MS }, async () 
     [['tictactoe', '--nodes', '3'], /more than 2/],
     [['tictactoe', '--nodes', 'two'], /takes a number/],
     [['tictactoe', '--port', '65536'], /below 65536/],
+    [['tictactoe', '--host'], /takes an address/],
+    [['chess'], /no game in samples\/chess/],
     [['tictactoe', '--colour'], /unknown argument/],
     [[], /which sample/],
   ]) {
-    const script = new Script(...parameters);
+    const script = runSample(...parameters);
     assert.equal(await script.ended, 2, parameters.join(' '));
     assert.match(script.output, told);
   }
 });
+
+async function filesBelow(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) =>
+    path.join(entry.parentPath ?? entry.path, entry.name));
+}
+
+test('a game of one\'s own begins as TicTacToe under another name, and is run by it',
+  { timeout: TEST_MS },
+  () => inTemporaryDirectory(async (root) => {
+    await cp(path.join(sourceDirectory, 'samples'), path.join(root, 'samples'), {
+      recursive: true,
+    });
+    const begin = (name) => new Script(path.join(root, 'samples/new.sh'), [name]);
+    const script = begin('checkers');
+    assert.equal(await script.ended, 0, script.output);
+    assert.match(script.output, /run\.sh checkers/);
+
+    const game = path.join(root, 'samples/checkers');
+    const files = await filesBelow(game);
+    assert.equal(files.length, (await filesBelow(path.join(root, 'samples/tictactoe'))).length);
+    for (const file of files) {
+      assert.doesNotMatch(`${file} ${await readFile(file, 'utf8')}`, /tictactoe/i, file);
+    }
+    assert.match(await readFile(path.join(game, 'schema/checkers.fbs'), 'utf8'),
+      /^namespace checkers;$/m);
+
+    const bin = path.join(root, 'bin');
+    await mkdir(bin);
+    await symlink(path.join(binDirectory, 'tictactoe-server'), path.join(bin, 'checkers-server'));
+    const served = new Script(path.join(root, 'samples/run.sh'), ['checkers', '--port', '0'], {
+      SPOTMESH_BIN_DIR: bin,
+    });
+    const url = /^Open (\S+)/.exec(await served.line(/^Open http/))[1];
+    assert.match(await (await fetch(url)).text(), /<title>Checkers<\/title>/);
+    served.interrupt();
+    assert.equal(await served.ended, 0, served.output);
+
+    for (const name of ['checkers', 'Chess', 'my-game', '../evil', '']) {
+      assert.equal(await begin(name).ended, 2, `'${name}'`);
+    }
+  }));

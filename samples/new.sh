@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Begins a game of your own: copies TicTacToe to samples/NAME and renames everything in it.
+#
+#   samples/new.sh NAME       NAME is of lower case letters and digits, such as checkers
+set -euo pipefail
+cd "$(dirname "$0")"
+
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' new.sh; }
+
+die() {
+  printf 'new.sh: %s\n' "$1" >&2
+  exit 2
+}
+
+case ${1-} in
+  -h | --help)
+    usage
+    exit
+    ;;
+esac
+(($# == 1)) || {
+  usage >&2
+  exit 2
+}
+name=$1
+[[ $name =~ ^[a-z][a-z0-9]*$ ]] || die "'$name' is no name of lower case letters and digits"
+[[ ! -e $name ]] || die "samples/$name is there already"
+
+cp -r tictactoe "$name"
+find "$name" -type f -exec sed -i "s/tictactoe/$name/g; s/TicTacToe/${name^}/g" {} +
+mv "$name/schema/tictactoe.fbs" "$name/schema/$name.fbs"
+# Pictures and tests of TicTacToe are not copied, nor what says how to come here.
+sed -i '/^<p>$/,/^$/d; /^The tests are in/,/^$/d; /samples\/new.sh/,/^$/d' "$name/README.md"
+
+cat <<END
+samples/$name is a game now, and still TicTacToe by its rules. Play it:
+
+  ./samples/run.sh $name
+
+What is said stands in samples/$name/schema, what happens in samples/$name/server and
+samples/$name/rules, and what people see in samples/$name/web.
+END
