@@ -39,6 +39,22 @@ auto capacity(FlatBufferBuilder& builder, const CapacityHint& value) {
   return stored::CreateCapacity(builder, value.active, value.pending, value.limit);
 }
 
+Offset<stored::MeshPart> mesh_part(FlatBufferBuilder& builder, const MeshPart& value) {
+  const auto mesh = text(builder, value.mesh);
+  const auto actor_types = types(builder, value.actor_types);
+  std::vector<Offset<stored::SpotType>> spot_types;
+  for (const SpotTypeHint& each : value.spot_types) {
+    const auto name = text(builder, each.name.text());
+    spot_types.push_back(stored::CreateSpotType(builder, name, each.taken, each.limit));
+  }
+  const auto all_spot_types = builder.CreateVector(spot_types);
+  const auto actors = capacity(builder, value.actors);
+  const auto spots = capacity(builder, value.spots);
+  return stored::CreateMeshPart(builder, mesh, value.is_object_server, value.is_object_client,
+                                value.weight, value.pending_limit, actor_types, all_spot_types,
+                                actors, spots);
+}
+
 Offset<stored::Membership> membership(FlatBufferBuilder& builder, const Membership& value) {
   const auto spot = text(builder, value.spot.text());
   return stored::CreateMembership(builder, spot, value.spot_generation.value,
@@ -98,17 +114,14 @@ Bytes encode(const LeaseCounterRecord& record) {
 Bytes encode(const NodeDescriptor& record) {
   FlatBufferBuilder builder;
   const auto owner = stamp(builder, record.stamp);
-  const auto mesh = text(builder, record.mesh);
-  const auto actor_types = types(builder, record.actor_types);
-  const auto spot_types = types(builder, record.spot_types);
   const auto version = text(builder, record.application_version);
   const auto address = text(builder, record.advertised_address);
-  const auto actors = capacity(builder, record.actors);
-  const auto spots = capacity(builder, record.spots);
-  builder.Finish(stored::CreateNode(
-      builder, owner, mesh, record.roles.is_object_server, record.roles.is_object_client,
-      record.roles.is_stream_gateway, actor_types, spot_types, version, record.weight,
-      static_cast<stored::HostState>(record.state), actors, spots, address));
+  std::vector<Offset<stored::MeshPart>> meshes;
+  for (const MeshPart& each : record.meshes) meshes.push_back(mesh_part(builder, each));
+  const auto all_meshes = builder.CreateVector(meshes);
+  builder.Finish(stored::CreateNode(builder, owner, record.is_stream_gateway, version,
+                                    static_cast<stored::HostState>(record.state), address,
+                                    all_meshes));
   return frame_record(RecordKind::Node, builder);
 }
 
@@ -131,6 +144,11 @@ Bytes encode(const AuthorityRecord& record) {
                                          record.owner_generation.value, record.takeover_count,
                                          owner, mesh, &reservation, member, all_terminals));
   return frame_record(RecordKind::Authority, builder);
+}
+
+const MeshPart* NodeDescriptor::find_mesh(std::string_view name) const {
+  const auto found = std::ranges::find(meshes, name, &MeshPart::mesh);
+  return found == meshes.end() ? nullptr : &*found;
 }
 
 const TerminalRecord* find_terminal(const AuthorityRecord& record, const OperationKey& key) {

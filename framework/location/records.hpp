@@ -19,19 +19,11 @@
 #include <spotmesh/time.hpp>
 
 #include "location/keys.hpp"
+#include "location/node_descriptor.hpp"
+#include "location/owner_stamp.hpp"
 #include "location/store.hpp"
 
 namespace spotmesh::location {
-
-// One process run as an owner of objects. A record that carries it is its owner's as long as the
-// lease of `owner` stands live with this generation.
-struct OwnerStamp {
-  OwnerId owner;
-  LeaseGeneration lease_generation;
-  NodeRid rid;
-  LifecycleId lifecycle;
-  friend bool operator==(const OwnerStamp&, const OwnerStamp&) = default;
-};
 
 enum class LeaseState : std::uint8_t { Live, Fenced };
 
@@ -56,47 +48,6 @@ struct LeaseCounterRecord {
   StoreEpoch epoch;
   bool is_settled = true;
   friend bool operator==(const LeaseCounterRecord&, const LeaseCounterRecord&) = default;
-};
-
-enum class HostState : std::uint8_t {
-  Preparing,
-  Serving,
-  Relocating,
-  Relocated,
-  Draining,
-  Stopped,
-  Error
-};
-
-struct NodeRoles {
-  bool is_object_server = false;
-  bool is_object_client = false;
-  bool is_stream_gateway = false;
-  friend bool operator==(const NodeRoles&, const NodeRoles&) = default;
-};
-
-// Hints for placement; the truth is what the node itself answers. A limit of 0 is no limit.
-struct CapacityHint {
-  std::uint64_t active = 0;
-  std::uint64_t pending = 0;
-  std::uint64_t limit = 0;
-  friend bool operator==(const CapacityHint&, const CapacityHint&) = default;
-};
-
-// What a node tells the others about itself, under its lease.
-struct NodeDescriptor {
-  OwnerStamp stamp;
-  std::string mesh;
-  NodeRoles roles;
-  std::vector<StableType> actor_types;
-  std::vector<StableType> spot_types;
-  std::string application_version;
-  std::uint32_t weight = 0;
-  HostState state = HostState::Preparing;
-  CapacityHint actors;
-  CapacityHint spots;
-  std::string advertised_address;  // "host:port" of the mesh listener; empty: none
-  friend bool operator==(const NodeDescriptor&, const NodeDescriptor&) = default;
 };
 
 enum class ObjectKind : std::uint8_t { Actor, EntrySpot, UserSpot, InstanceSpot };

@@ -113,6 +113,40 @@ class Fields {
     return {.active = value->active(), .pending = value->pending(), .limit = value->limit()};
   }
 
+  std::vector<SpotTypeHint> spot_types(
+      const flatbuffers::Vector<flatbuffers::Offset<stored::SpotType>>* values) {
+    std::vector<SpotTypeHint> hints;
+    if (values == nullptr) return hints;
+    for (const auto* value : *values) {
+      auto type = is_unshared(value->name()->size()) ? id<StableType>(value->name()) : std::nullopt;
+      if (!type) break;
+      hints.push_back({.name = std::move(*type), .taken = value->taken(), .limit = value->limit()});
+    }
+    return hints;
+  }
+
+  std::vector<MeshPart> meshes(
+      const flatbuffers::Vector<flatbuffers::Offset<stored::MeshPart>>* values) {
+    std::vector<MeshPart> meshes;
+    if (values == nullptr) return meshes;
+    if (values->size() > max_meshes_per_node) {
+      refuse("it has too many meshes");
+      return meshes;
+    }
+    for (const auto* value : *values) {
+      meshes.push_back({.mesh = name(value->mesh()),
+                        .is_object_server = value->is_object_server(),
+                        .is_object_client = value->is_object_client(),
+                        .weight = value->weight(),
+                        .pending_limit = value->pending_limit(),
+                        .actor_types = types(value->actor_types()),
+                        .spot_types = spot_types(value->spot_types()),
+                        .actors = capacity(value->actors()),
+                        .spots = capacity(value->spots())});
+    }
+    return meshes;
+  }
+
   std::optional<Membership> membership(const stored::Membership* value) {
     if (value == nullptr) return std::nullopt;
     auto spot = id<SpotId>(value->spot());
@@ -222,18 +256,11 @@ Result<NodeDescriptor> decode_node(std::string_view key, ByteView value) {
   auto stamp = fields.stamp(table->stamp());
   if (!stamp) return fail(*fields.error());
   NodeDescriptor record{.stamp = std::move(*stamp),
-                        .mesh = fields.name(table->mesh()),
-                        .roles = {.is_object_server = table->is_object_server(),
-                                  .is_object_client = table->is_object_client(),
-                                  .is_stream_gateway = table->is_stream_gateway()},
-                        .actor_types = fields.types(table->actor_types()),
-                        .spot_types = fields.types(table->spot_types()),
+                        .is_stream_gateway = table->is_stream_gateway(),
                         .application_version = fields.text(table->application_version()),
-                        .weight = table->weight(),
                         .state = fields.choice<HostState>(table->state()),
-                        .actors = fields.capacity(table->actors()),
-                        .spots = fields.capacity(table->spots()),
-                        .advertised_address = fields.text(table->advertised_address())};
+                        .advertised_address = fields.text(table->advertised_address()),
+                        .meshes = fields.meshes(table->meshes())};
   if (fields.error()) return fail(*fields.error());
   return record;
 }

@@ -18,11 +18,22 @@ location::CapacityHint hint(const Capacity::Usage& usage, std::uint64_t limit) {
   return {.active = usage.active, .pending = usage.pending, .limit = limit};
 }
 
-const MeshTypes* first_object_mesh(const FrozenApplication& application) {
-  for (const auto& mesh : application.meshes()) {
-    if (mesh->has_object_role()) return mesh.get();
+location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity) {
+  location::MeshPart part;
+  part.mesh = mesh.name;
+  part.is_object_client = mesh.is_object_client;
+  if (mesh.server == nullptr) return part;
+  part.is_object_server = true;
+  part.weight = mesh.server->placement_weight;
+  part.pending_limit = mesh.server->pending_limit;
+  part.actors = hint(capacity.actors(mesh), mesh.server->actor_limit);
+  part.spots = hint(capacity.spots(mesh), mesh.server->spot_limit);
+  for (const auto& [name, type] : mesh.actors) part.actor_types.push_back(type.name);
+  for (const auto& [name, type] : mesh.spots) {
+    part.spot_types.push_back(
+        {*StableType::parse(name), capacity.spots(type).total(), type.model->limit});
   }
-  return nullptr;
+  return part;
 }
 
 }  // namespace
@@ -32,21 +43,14 @@ DescriptorPublisher::DescriptorPublisher(Core& core)
 
 location::NodeDescriptor DescriptorPublisher::descriptor() const {
   location::NodeDescriptor node{.stamp = *core_.lease->view().stamp,
+                                .is_stream_gateway = core_.config.is_stream_gateway,
                                 .application_version = core_.config.application_version,
                                 .state = state_,
-                                .advertised_address = core_.config.advertised_address};
-  node.roles.is_stream_gateway = core_.config.is_stream_gateway;
-  const MeshTypes* mesh = first_object_mesh(core_.application);
-  if (mesh == nullptr) return node;
-  node.mesh = mesh->name;
-  node.roles.is_object_client = mesh->is_object_client;
-  if (mesh->server == nullptr) return node;
-  node.roles.is_object_server = true;
-  node.weight = mesh->server->placement_weight;
-  node.actors = hint(core_.capacity->actors(*mesh), mesh->server->actor_limit);
-  node.spots = hint(core_.capacity->spots(*mesh), mesh->server->spot_limit);
-  for (const auto& [name, type] : mesh->actors) node.actor_types.push_back(type.name);
-  for (const auto& [name, type] : mesh->spots) node.spot_types.push_back(*StableType::parse(name));
+                                .advertised_address = core_.config.advertised_address,
+                                .meshes = {}};
+  for (const auto& mesh : core_.application.meshes()) {
+    if (mesh->has_object_role()) node.meshes.push_back(part_in(*mesh, *core_.capacity));
+  }
   return node;
 }
 
@@ -94,11 +98,6 @@ void DescriptorPublisher::on_timer() {
   } else {
     write([](const Result<void>&) {});
   }
-}
-
-std::optional<location::Write> DescriptorPublisher::removal() const {
-  if (!version_.has_value()) return {};
-  return location::Write{location::keys::node(core_.identity.rid), std::nullopt};
 }
 
 }  // namespace spotmesh::objects

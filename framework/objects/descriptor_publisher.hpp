@@ -13,8 +13,8 @@ namespace spotmesh::objects {
 
 class Core;
 
-// Strand only. The descriptor speaks of the first mesh that has an object role. A change of state
-// is written at once, changed counts every few seconds: they are hints.
+// Strand only. A change of state is written at once, changed counts every few seconds: they are
+// hints.
 class DescriptorPublisher {
  public:
   explicit DescriptorPublisher(Core& core);
@@ -23,8 +23,6 @@ class DescriptorPublisher {
   void publish(location::HostState state, std::function<void(Result<void>)> done);
   // Ends the periodic writes.
   void stop() { timer_.cancel(); }
-  // What a clean stop deletes with the objects' records.
-  std::optional<location::Write> removal() const;
 
  private:
   location::NodeDescriptor descriptor() const;

@@ -7,6 +7,8 @@
 
 #include <spotmesh/error.hpp>
 
+#include "location/records.hpp"
+
 namespace spotmesh::objects {
 namespace {
 
@@ -98,6 +100,10 @@ const SpotType* MeshTypes::find_spot(std::string_view stable_type) const {
 }
 
 FrozenApplication::FrozenApplication(const Application& application) : model_(application.model()) {
+  if (model_.meshes.size() > location::max_meshes_per_node) {
+    throw ConfigurationError(fmt::format("the application takes part in {} meshes; {} are allowed",
+                                         model_.meshes.size(), location::max_meshes_per_node));
+  }
   for (const auto& mesh : model_.meshes) add_mesh(*mesh);
   for (const auto& stream : model_.streams) add_stream(*stream);
   add_packets();

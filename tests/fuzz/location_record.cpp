@@ -30,9 +30,14 @@ Bytes framed(std::uint8_t kind, const Bytes& payload) {
 
 // What a record keeps on the heap for texts that anybody may have written.
 std::size_t text_bytes(const location::NodeDescriptor& node) {
-  std::size_t bytes = node.mesh.size();
-  for (const auto& type : node.actor_types) bytes += type.text().size();
-  for (const auto& type : node.spot_types) bytes += type.text().size();
+  std::size_t bytes = 0;
+  for (const auto& mesh : node.meshes) {
+    bytes += mesh.mesh.size();
+    for (const auto& type : mesh.actor_types) bytes += type.text().size();
+    for (const auto& type : mesh.spot_types) bytes += type.name.text().size();
+  }
+  require(node.meshes.size() <= location::max_meshes_per_node,
+          "a node has a bounded number of meshes");
   return bytes;
 }
 std::size_t text_bytes(const location::AuthorityRecord& record) {

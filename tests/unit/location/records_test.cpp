@@ -18,16 +18,28 @@ namespace {
 
 NodeDescriptor full_descriptor() {
   return {.stamp = stamp_of("node-a", 7),
-          .mesh = "play",
-          .roles = {.is_object_server = true, .is_object_client = false, .is_stream_gateway = true},
-          .actor_types = {id_of<StableType>("player"), id_of<StableType>("spieler-ü")},
-          .spot_types = {id_of<StableType>("room")},
+          .is_stream_gateway = true,
           .application_version = "1.2.3",
-          .weight = 10'000,
           .state = HostState::Draining,
-          .actors = {.active = 1, .pending = 2, .limit = 3},
-          .spots = {.active = 4, .pending = 5, .limit = 6},
-          .advertised_address = "10.0.0.1:7000"};
+          .advertised_address = "10.0.0.1:7000",
+          .meshes = {{.mesh = "play",
+                      .is_object_server = true,
+                      .is_object_client = false,
+                      .weight = 10'000,
+                      .pending_limit = 128,
+                      .actor_types = {id_of<StableType>("player"), id_of<StableType>("spieler-ü")},
+                      .spot_types = {{id_of<StableType>("room"), 7, 8}},
+                      .actors = {.active = 1, .pending = 2, .limit = 3},
+                      .spots = {.active = 4, .pending = 5, .limit = 6}},
+                     {.mesh = "chat",
+                      .is_object_server = false,
+                      .is_object_client = true,
+                      .weight = 0,
+                      .pending_limit = 0,
+                      .actor_types = {},
+                      .spot_types = {},
+                      .actors = {},
+                      .spots = {}}}};
 }
 
 AuthorityRecord full_authority() {
@@ -164,14 +176,25 @@ TEST_CASE("an error of the application is kept with whatever bytes its message h
   CHECK(*decode_authority("k", encode(record)) == record);
 }
 
+TEST_CASE("a node tells of a bounded number of meshes") {
+  NodeDescriptor node = full_descriptor();
+  node.meshes.resize(max_meshes_per_node);
+  CHECK(*decode_node("k", encode(node)) == node);
+  node.meshes.emplace_back();
+  const auto damaged = decode_node("k", encode(node));
+  REQUIRE_FALSE(damaged);
+  CHECK_THAT(damaged.error().message(), Contains("too many meshes"));
+}
+
 TEST_CASE("a text that many references share is not copied for each of them") {
   NodeDescriptor node = full_descriptor();
-  node.actor_types.assign(60, id_of<StableType>("y"));
-  node.actor_types.front() = id_of<StableType>(std::string(150, 'x'));
+  auto& types = node.meshes.front().actor_types;
+  types.assign(90, id_of<StableType>("y"));
+  types.front() = id_of<StableType>(std::string(max_id_bytes, 'x'));
   const auto sound = decode_node("k", encode(node));
   REQUIRE(sound);
-  CHECK(sound->actor_types == node.actor_types);
-  const Bytes shared = with_first_type_for_all(encode(node), node.actor_types.size());
+  CHECK(sound->meshes.front().actor_types == types);
+  const Bytes shared = with_first_type_for_all(encode(node), types.size());
   const auto damaged = decode_node("k", shared);
   REQUIRE_FALSE(damaged);
   CHECK_THAT(damaged.error().message(), Contains("its texts are shared"));
