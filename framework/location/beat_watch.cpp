@@ -194,7 +194,9 @@ void BeatWatchMachine::send_fence(const OwnerRun& run, Owner& owner) {
   commit.conditions = {{keys::lease(lease_.stamp->owner), lease_.lease_version},
                        {keys::lease(run.owner), seen.lease_version},
                        {keys::beat(run.owner), seen.beat_version}};
-  commit.writes = {{keys::lease(run.owner), encode(fenced)}, {keys::beat(run.owner), std::nullopt}};
+  commit.writes = {{keys::lease(run.owner), encode(fenced)},
+                   {keys::beat(run.owner), std::nullopt},
+                   {keys::node(fenced.stamp.rid), std::nullopt}};
   owner.fence = next_ticket_++;
   actions_.push_back(CommitKeys{owner.fence, std::move(commit)});
 }

@@ -415,7 +415,9 @@ void LeaseMachine::settle_epoch(const Seen& seen) {
 void LeaseMachine::release(Instant now) {
   Commit give_back;
   give_back.conditions = {{keys::lease(owner_), view_.lease_version}};
-  give_back.writes = {{keys::lease(owner_), std::nullopt}, {keys::beat(owner_), std::nullopt}};
+  give_back.writes = {{keys::lease(owner_), std::nullopt},
+                      {keys::beat(owner_), std::nullopt},
+                      {keys::node(view_.stamp->rid), std::nullopt}};
   commit(std::move(give_back), now);
 }
 

@@ -3,8 +3,9 @@
 // driver (a Strand) does the actions and feeds their results in as events, one at a time.
 //
 // The rules for every driver:
-// * ReadKeys and CommitKeys go to the store; exactly one ReadDone or CommitDone with the same
-//   ticket comes back, however late. A machine ignores a ticket it no longer waits for.
+// * ReadKeys, ScanKeys and CommitKeys go to the store; exactly one ReadDone, PageDone or
+//   CommitDone with the same ticket comes back, however late. A machine ignores a ticket it no
+//   longer waits for.
 // * ArmTimer arms the machine's one timer anew (an earlier arming is void); when it fires, feed
 //   TimerFired. One that fires too early or after it was replaced does no harm. A machine that
 //   needs no timer any more says CancelTimer.
@@ -13,6 +14,7 @@
 // * `now` is the driver's clock at the time of the event and never runs backwards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +34,12 @@ struct ReadKeys {
   Ticket ticket = 0;
   std::vector<std::string> keys;
 };
+struct ScanKeys {
+  Ticket ticket = 0;
+  std::string prefix;
+  std::string cursor;
+  std::size_t limit = 0;
+};
 struct CommitKeys {
   Ticket ticket = 0;
   Commit commit;
@@ -45,6 +53,10 @@ struct CancelTimer {};
 struct ReadDone {
   Ticket ticket = 0;
   Result<ReadResult> result;
+};
+struct PageDone {
+  Ticket ticket = 0;
+  Result<ScanPage> page;
 };
 struct CommitDone {
   Ticket ticket = 0;

@@ -32,12 +32,24 @@ Result<void> Capacity::take_actor(const MeshTypes& mesh) {
                                                      mesh.name, mesh.server->actor_limit)));
   }
   ++usage.pending;
+  tell();
   return {};
 }
 
-void Capacity::activate_actor(const MeshTypes& mesh) { activate(meshes_[&mesh].actors); }
-void Capacity::free_pending_actor(const MeshTypes& mesh) { --meshes_[&mesh].actors.pending; }
-void Capacity::free_actor(const MeshTypes& mesh) { --meshes_[&mesh].actors.active; }
+void Capacity::activate_actor(const MeshTypes& mesh) {
+  activate(meshes_[&mesh].actors);
+  tell();
+}
+
+void Capacity::free_pending_actor(const MeshTypes& mesh) {
+  --meshes_[&mesh].actors.pending;
+  tell();
+}
+
+void Capacity::free_actor(const MeshTypes& mesh) {
+  --meshes_[&mesh].actors.active;
+  tell();
+}
 
 Result<void> Capacity::take_spot(const MeshTypes& mesh, const SpotType& type) {
   if (auto free = check_pending(mesh); !free) return free;
@@ -55,22 +67,26 @@ Result<void> Capacity::take_spot(const MeshTypes& mesh, const SpotType& type) {
   }
   ++usage.pending;
   ++of_type.pending;
+  tell();
   return {};
 }
 
 void Capacity::activate_spot(const MeshTypes& mesh, const SpotType& type) {
   activate(meshes_[&mesh].spots);
   activate(types_[&type]);
+  tell();
 }
 
 void Capacity::free_pending_spot(const MeshTypes& mesh, const SpotType& type) {
   --meshes_[&mesh].spots.pending;
   --types_[&type].pending;
+  tell();
 }
 
 void Capacity::free_spot(const MeshTypes& mesh, const SpotType& type) {
   --meshes_[&mesh].spots.active;
   --types_[&type].active;
+  tell();
 }
 
 Capacity::Usage Capacity::actors(const MeshTypes& mesh) const {

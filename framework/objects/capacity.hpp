@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include <spotmesh/error.hpp>
 
@@ -19,6 +21,9 @@ class Capacity {
     std::uint64_t pending = 0;
     std::uint64_t total() const { return active + pending; }
   };
+
+  // Told after every change.
+  void on_changed(std::function<void()> told) { told_ = std::move(told); }
 
   // CapacityExceeded past the Actor limit or the pending limit of the mesh.
   Result<void> take_actor(const MeshTypes& mesh);
@@ -42,9 +47,13 @@ class Capacity {
     Usage spots;
   };
   Result<void> check_pending(const MeshTypes& mesh) const;
+  void tell() const {
+    if (told_) told_();
+  }
 
   std::map<const MeshTypes*, MeshUsage> meshes_;
   std::map<const SpotType*, Usage> types_;
+  std::function<void()> told_;
 };
 
 }  // namespace spotmesh::objects

@@ -12,6 +12,7 @@
 #include "objects/destructions.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
@@ -42,6 +43,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       store(std::make_unique<StorePort>(*this)),
       lease(std::make_unique<LeaseDriver>(*this)),
       operations(std::make_unique<StoreOperations>(*this)),
+      directory(std::make_unique<NodeDirectory>(*this)),
       router(std::make_unique<Router>(*this)),
       creations(std::make_unique<Creations>(*this)),
       destructions(std::make_unique<Destructions>(*this)),

@@ -30,6 +30,7 @@ class Creations;
 class Destructions;
 class Joins;
 class LeaseDriver;
+class NodeDirectory;
 class Registry;
 class RequestTable;
 class Router;
@@ -69,6 +70,7 @@ class Core {
   std::unique_ptr<StorePort> store;
   std::unique_ptr<LeaseDriver> lease;
   std::unique_ptr<StoreOperations> operations;
+  std::unique_ptr<NodeDirectory> directory;
   std::unique_ptr<Router> router;
   std::unique_ptr<Creations> creations;
   std::unique_ptr<Destructions> destructions;

@@ -4,6 +4,7 @@
 
 #include "objects/core.hpp"
 #include "objects/machine_driver.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/router.hpp"
 
 namespace spotmesh::objects {
@@ -62,7 +63,10 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
 
   void perform(location::watch::OwnerSilent& action) { forget(action.run); }
   void perform(location::watch::OwnerAlive&) {}
-  void perform(location::watch::OwnerFenced& action) { forget(action.run); }
+  void perform(location::watch::OwnerFenced& action) {
+    forget(action.run);
+    core_.directory->owner_fenced(action.run);
+  }
 
  private:
   void forget(const location::OwnerRun& run) {

@@ -52,6 +52,13 @@ class MachineDriver : public std::enable_shared_from_this<Derived> {
                         self->feed(location::ReadDone{ticket, std::move(result)});
                       });
   }
+  void act(location::ScanKeys& action) {
+    core_.store->scan(
+        std::move(action.prefix), std::move(action.cursor), action.limit,
+        [self = this->shared_from_this(), ticket = action.ticket](Result<location::ScanPage> page) {
+          self->feed(location::PageDone{ticket, std::move(page)});
+        });
+  }
   void act(location::CommitKeys& action) {
     core_.store->commit(
         std::move(action.commit),

@@ -9,6 +9,7 @@
 #include "location/keys.hpp"
 #include "objects/callback_job.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/registry.hpp"
 #include "objects/store_operations.hpp"
 
@@ -39,6 +40,7 @@ location::AuthorityRecord entry_record(const Core& core, const SpotCell& spot) {
 
 void ObjectsNode::Starting::on_lease(Result<void> acquired) {
   if (!acquired) return end(std::move(acquired));
+  core_.directory->start();
   next_mesh();
 }
 

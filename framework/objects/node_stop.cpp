@@ -9,6 +9,7 @@
 #include "objects/destructions.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
@@ -125,6 +126,7 @@ void ObjectsNode::Stopping::remove_next() {
 void ObjectsNode::Stopping::release() {
   phase_ = Phase::Releasing;
   timer_.cancel();
+  core_.directory->stop();
   if (!core_.lease->can_release()) return on_released();
   core_.lease->release();
 }

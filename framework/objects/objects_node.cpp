@@ -9,6 +9,7 @@
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/node_start.hpp"
 #include "objects/node_stop.hpp"
 #include "objects/registry.hpp"
@@ -63,6 +64,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
   core_->emit("node.fenced", core_->identity.rid.text, {{"reason", reason}});
   core_->set_stopped();
   publisher_->stop();
+  core_->directory->stop();
   const Error error =
       Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
   for (const auto& gate : core_->gates->all()) gate->abandon();

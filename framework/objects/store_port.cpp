@@ -51,6 +51,26 @@ void StorePort::read(std::vector<std::string> keys, location::ReadCallback done)
   });
 }
 
+void StorePort::scan(std::string prefix, std::string cursor, std::size_t limit,
+                     location::ScanCallback done) {
+  core_.metrics.store_reads.add();
+  core_.seams.store.scan(
+      std::move(prefix), std::move(cursor), limit,
+      [link = core_.link, done = std::move(done)](Result<location::ScanPage> page) {
+        link->post([done, page = std::move(page)](Core& core) {
+          if (page) core.lease->see_epoch(page->epoch);
+          done(page);
+        });
+      });
+}
+
+void StorePort::watch(std::string prefix, location::HintCallback hint) {
+  core_.seams.store.watch(std::move(prefix),
+                          [link = core_.link, hint = std::move(hint)](std::string_view key) {
+                            link->post([hint, key = std::string(key)](Core&) { hint(key); });
+                          });
+}
+
 void StorePort::commit(location::Commit commit, location::CommitCallback done) {
   core_.metrics.store_commits.add();
   core_.seams.store.commit(std::move(commit), [link = core_.link, done = std::move(done)](

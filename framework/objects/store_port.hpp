@@ -45,7 +45,10 @@ class StorePort {
   StorePort& operator=(const StorePort&) = delete;
 
   void read(std::vector<std::string> keys, location::ReadCallback done);
+  void scan(std::string prefix, std::string cursor, std::size_t limit, location::ScanCallback done);
   void commit(location::Commit commit, location::CommitCallback done);
+  // Hints for this prefix, as jobs of the strand, until the node ends.
+  void watch(std::string prefix, location::HintCallback hint);
 
   // What waits for nothing but a timer is kept here, until it is let go or the port ends.
   void keep(std::shared_ptr<void> waiting) { kept_[waiting.get()] = std::move(waiting); }

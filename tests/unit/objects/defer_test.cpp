@@ -375,8 +375,8 @@ TEST_CASE("a request that would wait behind one's own barrier is refused", "[DEF
   one->room("red", "room");
   for (const std::string id : {"anna", "berta"}) {
     REQUIRE(one->send(id, probe::Wish{.spot = "red"}).has_value());
+    one.run_for(1s);
   }
-  one.run_for(1s);
   one.hooks.poke_spot = [](SpotContext& spot, const probe::Poke&) -> Task<Result<probe::Poked>> {
     CHECK(spot.members<Pawn>()[0]->context().join_entry_spot().defer().has_value());
     auto waiting = co_await spot.actors().request<probe::Poked>("anna", probe::Poke{}).yield();
