@@ -61,8 +61,15 @@ async function logIn() {
   if (sync.room) {
     showState(sync.room);
   } else {
+    if (state) closed(state.room);
     showLobby();
   }
+}
+
+// A server that was restarted, or an absence that was too long, has ended the game meanwhile.
+function closed(name) {
+  setAddress(null);
+  toast(`You are no longer in ${name}.`);
 }
 
 // Looks whether the server is there, and whether the page shows what is true.
@@ -71,6 +78,7 @@ async function probe(options) {
   if (sync.room) {
     showState(sync.room);
   } else if (state) {
+    closed(state.room);
     showLobby();
   }
 }

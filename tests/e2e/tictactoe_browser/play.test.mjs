@@ -207,11 +207,15 @@ test('a page comes back by itself when the server has been away', { timeout: TES
     try {
       const ann = await PlayerPage.open(browser, server.url);
       await ann.logIn('Ann');
-      await ann.connection('open');
+      await ann.openRoom('Den');
       await server.stop();
       await ann.connection('waiting');
       server = await ServerProcess.start('tictactoe', { directory, port });
       await ann.connection('open');
+      // The game has ended with the server that it was on.
+      await ann.toast('You are no longer in Den.');
+      await ann.see('#lobby');
+      assert.equal(await ann.page.evaluate(() => location.hash), '');
       await ann.openRoom('Again');
       await ann.verdict('Waiting for an opponent');
     } finally {
