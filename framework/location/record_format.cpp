@@ -35,6 +35,8 @@ std::string_view to_string(RecordKind kind) {
       return "node descriptor";
     case RecordKind::Authority:
       return "authority";
+    case RecordKind::TopicMark:
+      return "topic mark";
   }
   return "unknown";
 }

@@ -7,11 +7,14 @@
 #include "fuzz/fuzz.hpp"
 #include "location/record_format.hpp"
 #include "location/records.hpp"
+#include "location/topic_record.hpp"
 
 namespace spotmesh::fuzz {
 namespace {
 
-constexpr std::string_view key = "spotmesh/actor/\n\xff";
+constexpr std::string_view any_key = "spotmesh/actor/\n\xff";
+// A topic's mark names the node that its key ends with.
+constexpr std::string_view mark_key = "spotmesh/topic/0123456789abcdef/s/n1";
 
 // With a head that fits, so that the fuzzer need not guess a checksum.
 Bytes framed(std::uint8_t kind, const Bytes& payload) {
@@ -53,7 +56,8 @@ std::size_t text_bytes(const location::AuthorityRecord& record) {
 std::size_t text_bytes(const auto&) { return 0; }
 
 template <typename Record>
-void check(Result<Record> (*decode)(std::string_view, ByteView), const Bytes& value) {
+void check(Result<Record> (*decode)(std::string_view, ByteView), const Bytes& value,
+           std::string_view key = any_key) {
   const auto record = decode(key, value);
   if (!record) {
     require(record.error().kind() == ErrorKind::DataLost, "a refusal is DataLost");
@@ -72,7 +76,7 @@ void check(Result<Record> (*decode)(std::string_view, ByteView), const Bytes& va
 void run(ByteView bytes) {
   Input input(bytes);
   const auto choice = input.take_byte();
-  const auto kind = static_cast<std::uint8_t>(1 + choice % 5);
+  const auto kind = static_cast<std::uint8_t>(1 + choice % 6);
   const Bytes payload = input.rest();
   const Bytes value = (choice & 0x80) != 0 ? payload : framed(kind, payload);
   switch (static_cast<location::RecordKind>(kind)) {
@@ -86,6 +90,8 @@ void run(ByteView bytes) {
       return check(&location::decode_node, value);
     case location::RecordKind::Authority:
       return check(&location::decode_authority, value);
+    case location::RecordKind::TopicMark:
+      return check(&location::decode_topic_mark, value, mark_key);
   }
 }
 

@@ -53,6 +53,14 @@ inline constexpr auto lease_margin = 5s;
 inline constexpr auto route_cache_max_age = 15s;
 inline constexpr std::size_t route_cache_entries = 100'000;
 
+// Publications.
+inline constexpr std::size_t published_topics = 4096;  // that a node publishes about at a time
+inline constexpr std::size_t publications_waiting_per_topic =
+    1024;  // until it is known where its subscribers are
+inline constexpr auto published_topic_idle_time = 60s;   // after which that is forgotten
+inline constexpr auto subscription_notice_timeout = 1s;  // for those who publish to hear of one
+inline constexpr std::size_t nodes_per_topic = 4096;
+
 // The mesh. The lanes' bounds hold per peer, for what it has not acknowledged.
 inline constexpr std::size_t mesh_message_bytes = 2 * mebibyte;  // one message to a peer
 inline constexpr std::size_t mesh_piece_bytes = 64 * 1024;       // longer messages are taken apart

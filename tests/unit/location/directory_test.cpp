@@ -85,12 +85,8 @@ class Observer {
 
  private:
   void take(const directory::Action& action) {
-    if (const auto* scan = std::get_if<ScanKeys>(&action)) {
+    if (std::holds_alternative<ScanKeys>(action)) {
       ++scans;
-      client_->scan(scan->prefix, scan->cursor, scan->limit,
-                    [this, ticket = scan->ticket](Result<ScanPage> page) {
-                      rig_.feed(PageDone{ticket, std::move(page)});
-                    });
     } else if (const auto* node = std::get_if<directory::NodeKnown>(&action)) {
       known.insert_or_assign(node->node.stamp.rid.text, node->node);
     } else if (const auto* run = std::get_if<directory::NodeGone>(&action)) {

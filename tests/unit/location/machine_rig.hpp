@@ -14,7 +14,7 @@
 
 namespace spotmesh::testing {
 
-// Whatever is no store operation and no timer goes to `on_action`.
+// Whatever is no store operation and no timer goes to `on_action`; scans are shown to it as well.
 template <typename Machine, typename Event, typename Action>
 class MachineRig {
  public:
@@ -62,6 +62,15 @@ class MachineRig {
       }
       feed(location::CommitDone{ticket, std::move(result)});
     });
+  }
+  void act(const location::ScanKeys& scan, const Action& action) {
+    on_action(action);
+    store_.scan(scan.prefix, scan.cursor, scan.limit,
+                [this, alive = is_alive_, ticket = scan.ticket](auto page) {
+                  if (!*alive) return;
+                  if (page) on_answer(page->epoch, {});
+                  feed(location::PageDone{ticket, std::move(page)});
+                });
   }
   void act(const location::ArmTimer& timer, const Action&) {
     time_.at(timer.deadline, [this, alive = is_alive_, arming = ++arming_] {
