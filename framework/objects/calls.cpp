@@ -24,29 +24,13 @@ using objects::Envelope;
 using objects::TargetKind;
 using objects::Waiting;
 
-Result<void> check_message(const Message& message, const std::string& what) {
-  if (message.payload().size() > limits::message_bytes) {
-    return fail(
-        Error::invalid_operation(fmt::format("{}: the message has {} bytes; {} are allowed", what,
-                                             message.payload().size(), limits::message_bytes)));
-  }
-  std::size_t bytes = 0;
-  for (const auto& [key, value] : message.metadata()) bytes += key.size() + value.size();
-  if (message.metadata().size() > limits::metadata_pairs || bytes > limits::metadata_bytes) {
-    return fail(Error::invalid_operation(fmt::format(
-        "{}: metadata of {} pairs and {} bytes; {} and {} are allowed", what,
-        message.metadata().size(), bytes, limits::metadata_pairs, limits::metadata_bytes)));
-  }
-  return {};
-}
-
 Result<void> check_target(const Envelope& envelope) {
   if (auto valid =
           validate_id(envelope.id, envelope.kind == TargetKind::Actor ? "ActorId" : "SpotId");
       !valid) {
     return valid;
   }
-  return check_message(envelope.message, envelope.what());
+  return objects::check_message(envelope.message, envelope.what());
 }
 
 // A request that could only wait for the turn that makes it, or for the barrier behind it.

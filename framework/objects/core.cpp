@@ -19,6 +19,7 @@
 #include "objects/store_operations.hpp"
 #include "objects/store_port.hpp"
 #include "objects/strand_link.hpp"
+#include "objects/subscribers.hpp"
 
 namespace spotmesh::objects {
 
@@ -48,7 +49,8 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       creations(std::make_unique<Creations>(*this)),
       destructions(std::make_unique<Destructions>(*this)),
       joins(std::make_unique<Joins>(*this)),
-      bindings(std::make_unique<BindingTable>(*this)) {}
+      bindings(std::make_unique<BindingTable>(*this)),
+      subscribers(std::make_unique<Subscribers>(*this)) {}
 
 Core::~Core() { link->cut(); }
 

@@ -39,6 +39,7 @@ class SpotCell;
 class StoreOperations;
 class StorePort;
 class StrandLink;
+class Subscribers;
 
 // Data plane (mailboxes, registry, requests, routes, bindings): any thread, under small locks of
 // their own. Control plane (everything that drives a machine): jobs of `strand`, which also owns
@@ -76,6 +77,7 @@ class Core {
   std::unique_ptr<Destructions> destructions;
   std::unique_ptr<Joins> joins;
   std::unique_ptr<BindingTable> bindings;
+  std::unique_ptr<Subscribers> subscribers;
 
   // Set while the node starts, one per mesh that it serves.
   std::map<const MeshTypes*, runtime::Ref<SpotCell>> entry_spots;

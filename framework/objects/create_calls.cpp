@@ -24,30 +24,6 @@ using objects::CreateSpec;
 using objects::TargetKind;
 using objects::Waiting;
 
-Result<const objects::MeshTypes*> choose_mesh(const objects::FrozenApplication& application,
-                                              const std::optional<std::string>& wanted) {
-  if (wanted.has_value()) {
-    const objects::MeshTypes* mesh = application.find_mesh(*wanted);
-    if (mesh != nullptr && mesh->has_object_role()) return mesh;
-    return fail(
-        Error::not_found(fmt::format("this process takes no part in a mesh '{}'", *wanted)));
-  }
-  const objects::MeshTypes* only = nullptr;
-  for (const auto& mesh : application.meshes()) {
-    if (!mesh->has_object_role()) continue;
-    if (only != nullptr) {
-      return fail(Error::invalid_operation(
-          fmt::format("this process takes part in several meshes ('{}', '{}'): name one with "
-                      "in_mesh",
-                      only->name, mesh->name)));
-    }
-    only = mesh.get();
-  }
-  if (only != nullptr) return only;
-  return fail(Error::not_configured(
-      "this process has no mesh with an object role: call object_server() or object_client()"));
-}
-
 struct CreateOptions {
   TargetKind kind;
   std::string id;
@@ -70,7 +46,7 @@ Result<CreateSpec> spec_of(const objects::Core& core, CreateOptions options,
         fmt::format("the creation request of '{}' has {} bytes; {} are allowed", options.id,
                     request.payload().size(), limits::create_request_bytes)));
   }
-  auto mesh = choose_mesh(core.application, options.mesh);
+  auto mesh = core.application.choose_mesh(options.mesh);
   if (!mesh) return fail(mesh.error());
   return CreateSpec{.kind = options.kind,
                     .id = std::move(options.id),

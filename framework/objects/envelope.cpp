@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <spotmesh/limits.hpp>
+
 namespace spotmesh::objects {
 
 ReplyFunction::~ReplyFunction() {
@@ -27,6 +29,22 @@ void Envelope::refuse(Error error) {
   } else {
     reply.complete(fail(std::move(error)));
   }
+}
+
+Result<void> check_message(const Message& message, std::string_view what) {
+  if (message.payload().size() > limits::message_bytes) {
+    return fail(
+        Error::invalid_operation(fmt::format("{}: the message has {} bytes; {} are allowed", what,
+                                             message.payload().size(), limits::message_bytes)));
+  }
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : message.metadata()) bytes += key.size() + value.size();
+  if (message.metadata().size() > limits::metadata_pairs || bytes > limits::metadata_bytes) {
+    return fail(Error::invalid_operation(fmt::format(
+        "{}: metadata of {} pairs and {} bytes; {} and {} are allowed", what,
+        message.metadata().size(), bytes, limits::metadata_pairs, limits::metadata_bytes)));
+  }
+  return {};
 }
 
 }  // namespace spotmesh::objects

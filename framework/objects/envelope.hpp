@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <spotmesh/calls.hpp>
@@ -84,6 +85,10 @@ struct Envelope {
   // The message cannot be delivered.
   void refuse(Error error);
 };
+
+// InvalidOperation when the payload or the metadata are larger than the limits allow. `what` names
+// the call.
+Result<void> check_message(const Message& message, std::string_view what);
 
 std::string target_name(TargetKind kind, std::string_view id);
 

@@ -48,7 +48,11 @@ SpotType freeze(const registration::SpotType& model, std::string name) {
 HandlerTable::HandlerTable(const registration::HandlerList& list) : timers_(list.timers()) {
   for (const registration::Handler& handler : list.handlers()) {
     by_key_[key_of(handler.receiver, handler.kind, handler.packet->id)].push_back(&handler);
+    if (handler.topic.has_value()) topics_.push_back(*handler.topic);
   }
+  std::ranges::sort(topics_);
+  const auto doubled = std::ranges::unique(topics_);
+  topics_.erase(doubled.begin(), doubled.end());
 }
 
 std::uint64_t HandlerTable::key_of(registration::Receiver receiver, registration::MessageKind kind,
@@ -84,6 +88,16 @@ const registration::Handler* HandlerTable::find_for_actor(registration::MessageK
   return nullptr;
 }
 
+const registration::Handler* HandlerTable::find_subscription(const registration::Topic& topic,
+                                                             PacketId packet) const {
+  const auto* found = candidates(
+      key_of(registration::Receiver::Spot, registration::MessageKind::Publication, packet));
+  if (found == nullptr) return nullptr;
+  const auto handler =
+      std::ranges::find_if(*found, [&](const auto* each) { return each->topic == topic; });
+  return handler == found->end() ? nullptr : *handler;
+}
+
 const registration::Timer* HandlerTable::find_timer(std::string_view key) const {
   const auto found = std::ranges::find(timers_, key, &registration::Timer::key);
   return found == timers_.end() ? nullptr : &*found;
@@ -113,6 +127,30 @@ const MeshTypes* FrozenApplication::find_mesh(std::string_view name) const {
   const auto found =
       std::ranges::find_if(meshes_, [&](const auto& mesh) { return mesh->name == name; });
   return found == meshes_.end() ? nullptr : found->get();
+}
+
+Result<const MeshTypes*> FrozenApplication::choose_mesh(
+    const std::optional<std::string>& wanted) const {
+  if (wanted.has_value()) {
+    const MeshTypes* mesh = find_mesh(*wanted);
+    if (mesh != nullptr && mesh->has_object_role()) return mesh;
+    return fail(
+        Error::not_found(fmt::format("this process takes no part in a mesh '{}'", *wanted)));
+  }
+  const MeshTypes* only = nullptr;
+  for (const auto& mesh : meshes_) {
+    if (!mesh->has_object_role()) continue;
+    if (only != nullptr) {
+      return fail(Error::invalid_operation(
+          fmt::format("this process takes part in several meshes ('{}', '{}'): name one with "
+                      "in_mesh",
+                      only->name, mesh->name)));
+    }
+    only = mesh.get();
+  }
+  if (only != nullptr) return only;
+  return fail(Error::not_configured(
+      "this process has no mesh with an object role: call object_server() or object_client()"));
 }
 
 const PacketDescriptor* FrozenApplication::find_packet(PacketId id) const {

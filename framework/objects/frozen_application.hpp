@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <spotmesh/application.hpp>
+#include <spotmesh/error.hpp>
 #include <spotmesh/ids.hpp>
 #include <spotmesh/packet.hpp>
 #include <spotmesh/registration.hpp>
@@ -32,6 +33,11 @@ class HandlerTable {
   const registration::Handler* find_for_actor(registration::MessageKind kind, PacketId packet,
                                               registration::ClassTag actor_class,
                                               const Actor& actor) const;
+  // Of a Spot's subscriptions to exactly this topic; null when there is none for the packet.
+  const registration::Handler* find_subscription(const registration::Topic& topic,
+                                                 PacketId packet) const;
+  // What the Spot has subscribed to, each topic once, in order.
+  std::span<const registration::Topic> topics() const { return topics_; }
   const registration::Timer* find_timer(std::string_view key) const;
   std::span<const registration::Timer> timers() const { return timers_; }
 
@@ -41,6 +47,7 @@ class HandlerTable {
   const std::vector<const registration::Handler*>* candidates(std::uint64_t key) const;
 
   std::span<const registration::Timer> timers_;
+  std::vector<registration::Topic> topics_;
   std::unordered_map<std::uint64_t, std::vector<const registration::Handler*>> by_key_;
 };
 
@@ -85,6 +92,9 @@ class FrozenApplication {
   const std::vector<std::unique_ptr<MeshTypes>>& meshes() const { return meshes_; }
   const std::vector<std::unique_ptr<StreamType>>& streams() const { return streams_; }
   const MeshTypes* find_mesh(std::string_view name) const;
+  // The mesh with an object role that a call means: the one it names (NotFound), or the only one
+  // (NotConfigured: none, InvalidOperation: several).
+  Result<const MeshTypes*> choose_mesh(const std::optional<std::string>& wanted) const;
   // Among packets() and all handlers' packets; null when unknown.
   const PacketDescriptor* find_packet(PacketId id) const;
   const std::vector<PacketSet>& packet_sets() const { return model_.packets; }

@@ -33,6 +33,18 @@ MessageJob::MessageJob(SpotCell& spot, Message message, std::optional<Instant> d
       reply_(std::move(reply)),
       is_one_way_(reply_.is_one_way()) {}
 
+MessageJob::MessageJob(SpotCell& spot, Message message, std::shared_ptr<const TopicKey> topic)
+    : core_(spot.core()),
+      spot_(&spot),
+      message_(std::move(message)),
+      is_one_way_(true),
+      topic_(std::move(topic)) {}
+
+registration::MessageKind MessageJob::kind() const {
+  if (topic_ != nullptr) return registration::MessageKind::Publication;
+  return is_one_way_ ? registration::MessageKind::Send : registration::MessageKind::Request;
+}
+
 std::string MessageJob::receiver_name() const {
   return actor_ != nullptr ? actor_->name() : spot_->name();
 }
@@ -40,6 +52,9 @@ std::string MessageJob::receiver_name() const {
 const registration::Handler* MessageJob::find_handler(const SpotCell* containing_spot) const {
   const PacketDescriptor* packet = message_.descriptor();
   if (packet == nullptr) return nullptr;
+  if (topic_ != nullptr) {
+    return spot_->type().handlers.find_subscription(topic_->topic, packet->id);
+  }
   if (actor_ == nullptr) {
     return spot_->type().handlers.find(Receiver::Spot, kind(), packet->id);
   }
@@ -107,9 +122,11 @@ std::optional<Error> MessageJob::outcome(std::exception_ptr failure) {
 }
 
 void MessageJob::report(const Error& error) const {
-  core_.log(LogLevel::Warning,
-            fmt::format("one-way packet '{}' to {} failed: {}", message_.packet_name(),
-                        receiver_name(), to_string(error)));
+  core_.log(
+      LogLevel::Warning,
+      fmt::format("one-way packet '{}' to {}{} failed: {}", message_.packet_name(), receiver_name(),
+                  topic_ != nullptr ? " about " + name_of(*topic_) : std::string(),
+                  to_string(error)));
 }
 
 void MessageJob::finished(runtime::Turn& turn, std::exception_ptr failure) {

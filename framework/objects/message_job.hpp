@@ -1,6 +1,7 @@
-// MessageJob: a message in the application lane of an Actor or Spot.
+// MessageJob: a message, or a publication, in the application lane of an Actor or Spot.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <spotmesh/message.hpp>
@@ -8,6 +9,7 @@
 #include <spotmesh/registration.hpp>
 
 #include "objects/envelope.hpp"
+#include "objects/topic_key.hpp"
 #include "runtime/job.hpp"
 #include "runtime/ref_counted.hpp"
 
@@ -22,15 +24,15 @@ class MessageJob final : public runtime::Job {
  public:
   MessageJob(ActorCell& actor, Message message, std::optional<Instant> deadline, ReplySink reply);
   MessageJob(SpotCell& spot, Message message, std::optional<Instant> deadline, ReplySink reply);
+  // What was published about a topic that the Spot has subscribed to.
+  MessageJob(SpotCell& spot, Message message, std::shared_ptr<const TopicKey> topic);
 
   Task<void> run(runtime::Turn& turn) override;
   void finished(runtime::Turn& turn, std::exception_ptr failure) override;
   void refuse(const Error& error) override;
 
  private:
-  registration::MessageKind kind() const {
-    return is_one_way_ ? registration::MessageKind::Send : registration::MessageKind::Request;
-  }
+  registration::MessageKind kind() const;
   const registration::Handler* find_handler(const SpotCell* containing_spot) const;
   std::string receiver_name() const;
   std::optional<Error> outcome(std::exception_ptr failure);
@@ -43,6 +45,7 @@ class MessageJob final : public runtime::Job {
   std::optional<Instant> deadline_;
   ReplySink reply_;
   bool is_one_way_;
+  std::shared_ptr<const TopicKey> topic_;  // of a publication
   bool has_expired_ = false;
   std::optional<MessageContext> context_;
   registration::Invocation invocation_;

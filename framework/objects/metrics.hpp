@@ -18,6 +18,9 @@ struct Metrics {
   Count expired_requests;  // past their deadline when their turn came
   Count refused_messages;  // waited in a mailbox that was closed
 
+  Count publications;         // submitted here
+  Count missed_publications;  // a subscriber's mailbox, or the way to its node, was full
+
   Count requests_in_flight;  // goes down, too
   Count late_replies;
   Count undelivered_sends;  // a send that was to wait for a resolve and found no receiver

@@ -12,6 +12,7 @@
 #include "objects/node_directory.hpp"
 #include "objects/registry.hpp"
 #include "objects/store_operations.hpp"
+#include "objects/subscribers.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -102,6 +103,7 @@ void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
   spot->state = CellState::Ready;
   core_.entry_spots.emplace(&spot->mesh(), spot);
   core_.registry->add(spot);
+  core_.subscribers->add(*spot);
   spot->timers().start_declared();
   next_mesh();
 }

@@ -14,6 +14,7 @@
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/store_operations.hpp"
+#include "objects/subscribers.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -96,6 +97,7 @@ void ObjectsNode::Stopping::remove_records() {
     actor->mailbox().close(core_.stopping_error());
     records_.push_back({location::keys::actor(actor->id()), actor->authority->version});
   }
+  core_.subscribers->clear();
   for (const auto& spot : core_.registry->spots()) {
     spot->timers().close();
     spot->mailbox().close(core_.stopping_error());

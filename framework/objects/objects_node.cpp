@@ -15,6 +15,7 @@
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
+#include "objects/subscribers.hpp"
 
 namespace spotmesh::objects {
 
@@ -95,6 +96,7 @@ void ObjectsNode::let_go() {
     actor->set_spot({});
     core_->registry->remove(*actor);
   }
+  core_->subscribers->clear();
   for (const auto& spot : core_->registry->spots()) {
     spot->timers().close();
     spot->mailbox().close(error);

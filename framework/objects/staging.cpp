@@ -11,6 +11,7 @@
 #include "objects/membership.hpp"
 #include "objects/registry.hpp"
 #include "objects/spot_cell.hpp"
+#include "objects/subscribers.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -140,6 +141,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     cell_->state = CellState::Ready;
     core_.capacity->activate_spot(cell_->mesh(), cell_->type());
     core_.registry->add(cell_);
+    core_.subscribers->add(*cell_);
     cell_->timers().start_declared();
     core_.emit(
         "spot.created", cell_->id().text(),

@@ -35,8 +35,8 @@ PUBLIC_HEADERS = {
     "wire": ["actor_ref_json"],
     "objects": ["actor", "actor_handlers", "actors", "application", "calls", "closing", "context",
                 "create_calls", "decision", "factories", "handlers", "invoke", "join", "logger",
-                "message_context", "object_server", "registration", "relocation", "results",
-                "session", "session_handlers", "signatures", "spot", "spots",
+                "message_context", "object_server", "publish", "registration", "relocation",
+                "results", "session", "session_handlers", "signatures", "spot", "spots",
                 "timer_control", "worker_call"],
     "host": ["host", "settings", "spotmesh"],
 }

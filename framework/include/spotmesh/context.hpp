@@ -16,6 +16,7 @@
 #include <spotmesh/ids.hpp>
 #include <spotmesh/join.hpp>
 #include <spotmesh/logger.hpp>
+#include <spotmesh/publish.hpp>
 #include <spotmesh/spots.hpp>
 #include <spotmesh/task.hpp>
 #include <spotmesh/time.hpp>
@@ -44,6 +45,15 @@ class Context {
   Actors& actors() { return actors_; }
   Spots& spots() { return spots_; }
   const Logger& log() const;
+
+  // A publication to every Spot, on every node, that has subscribed to this topic of the channel.
+  template <Packet P>
+  PublishCall publish(std::string_view channel, std::string_view topic, const P& packet) {
+    return publish(channel, topic, Message::of(packet));
+  }
+  PublishCall publish(std::string_view channel, std::string_view topic, Message message) {
+    return {caller_, std::string(channel), std::string(topic), std::move(message)};
+  }
 
   // The clock as the present turn reads it: constant until the turn ends or waits.
   Instant now() const;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <spotmesh/invoke.hpp>
 #include <spotmesh/registration.hpp>
@@ -39,6 +40,27 @@ class Handlers {
   template <typename Member>
   void request(Member member, std::source_location where = std::source_location::current()) {
     add<registration::MessageKind::Request>(member, where);
+  }
+
+  // `(const Packet&)` of the Spot itself gets what is published about this topic of the channel in
+  // the Spot's mesh: on every node, once in each Spot of this class from when it can be found until
+  // it has ended, as a turn of its own. Several packets of one topic have a handler each; one
+  // without is logged and counted. Returns what a send handler returns. Channel and topic: UTF-8 of
+  // 1..255 bytes.
+  template <typename Member>
+  void subscribe(std::string_view channel, std::string_view topic, Member member,
+                 std::source_location where = std::source_location::current()) {
+    using Split =
+        detail::WithoutMessageContext<typename detail::MemberFunction<Member>::Parameters>;
+    static_assert(std::tuple_size_v<typename Split::type> == 1,
+                  "a subscription is the Spot's own: its handler takes (const Packet&), and after "
+                  "that optionally const MessageContext&");
+    detail::check_return<registration::MessageKind::Publication,
+                         typename detail::MemberFunction<Member>::Return>();
+    if constexpr (std::tuple_size_v<typename Split::type> == 1) {
+      add_for_spot<registration::MessageKind::Publication, Split::had_context>(
+          member, where, registration::Topic{std::string(channel), std::string(topic)});
+    }
   }
 
   // A timer that context().timers() starts and cancels by this key.
@@ -76,9 +98,12 @@ class Handlers {
   }
 
   template <registration::MessageKind Kind, bool TakesContext, typename Member>
-  void add_for_spot(Member member, std::source_location where) {
-    using Split =
-        detail::WithoutMessageContext<typename detail::MemberFunction<Member>::Parameters>;
+  void add_for_spot(Member member, std::source_location where,
+                    std::optional<registration::Topic> topic = {}) {
+    using Function = detail::MemberFunction<Member>;
+    using Split = detail::WithoutMessageContext<typename Function::Parameters>;
+    static_assert(std::derived_from<S, typename Function::Class>,
+                  "this handler is a member of another class than the Spot that registers it");
     using P = std::remove_cvref_t<std::tuple_element_t<0, typename Split::type>>;
     static_assert(Packet<P>, "a handler takes a packet of a schema given to spotmesh_add_packets");
     auto bound = [member](registration::Invocation& invocation, const P& packet) {
@@ -88,6 +113,7 @@ class Handlers {
     list_.add(registration::Handler{.receiver = registration::Receiver::Spot,
                                     .kind = Kind,
                                     .packet = &PacketTraits<P>::descriptor(),
+                                    .topic = std::move(topic),
                                     .invoke = detail::make_invoke<P>(bound),
                                     .where = where});
   }

@@ -2,6 +2,7 @@
 // and application.hpp fill them in, the runtime reads them; a game uses neither.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,8 +33,15 @@ constexpr ClassTag class_tag() {
   return &class_mark<T>;
 }
 
-enum class MessageKind : std::uint8_t { Send, Request };
+enum class MessageKind : std::uint8_t { Send, Request, Publication };
 std::string_view to_string(MessageKind kind);
+
+// What a publication is about; both are texts as StringId takes them.
+struct Topic {
+  std::string channel;
+  std::string name;
+  friend auto operator<=>(const Topic&, const Topic&) = default;
+};
 
 // Whose mailbox a handler's messages pass.
 enum class Receiver : std::uint8_t { Actor, Spot, Session };
@@ -58,6 +66,7 @@ struct Handler {
   Receiver receiver = Receiver::Actor;
   MessageKind kind = MessageKind::Send;
   const PacketDescriptor* packet = nullptr;
+  std::optional<Topic> topic;  // of MessageKind::Publication
   // For Receiver::Actor: the class it takes, and whether an Actor is of it.
   ClassTag actor_class = nullptr;
   bool (*takes_class_of)(const Actor&) = nullptr;
@@ -80,8 +89,8 @@ struct Timer {
   std::source_location where;
 };
 
-// The handlers() of one class. The same (receiver, Actor class, kind, packet) or timer key twice
-// throws ConfigurationError and names both places.
+// The handlers() of one class. The same (receiver, Actor class, kind, packet, topic) or timer key
+// twice throws ConfigurationError and names both places; so does a topic that is none.
 class HandlerList {
  public:
   void add(Handler handler);

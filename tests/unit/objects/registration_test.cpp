@@ -193,3 +193,58 @@ TEST_CASE("meshes, gateways and numbers that cannot be meant are refused") {
   CHECK(frozen.find_mesh("play")->has_object_role());
   CHECK(frozen.find_mesh("elsewhere") == nullptr);
 }
+
+namespace {
+
+struct Subscriber : UserSpot<Pawn> {
+  using UserSpot::UserSpot;
+  void win(const probe::Note&) {}
+  Task<Result<void>> win_later(const probe::Note&, const MessageContext&) { co_return {}; }
+  void number(const probe::Ask&) {}
+};
+
+std::string refusal_of(const std::function<void(Handlers<Subscriber>&)>& registrations) {
+  registration::HandlerList list;
+  Handlers<Subscriber> on(list);
+  try {
+    registrations(on);
+  } catch (const ConfigurationError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("a subscription is one handler per channel, topic and packet", "[REG-05]") {
+  registration::HandlerList list;
+  Handlers<Subscriber> on(list);
+  on.subscribe("news", "win", &Subscriber::win);
+  on.subscribe("news", "win", &Subscriber::number);
+  on.subscribe("news", "loss", &Subscriber::win_later);
+  on.subscribe("olds", "win", &Subscriber::win);
+  on.send(&Subscriber::win);
+  const objects::HandlerTable table(list);
+  CHECK(table.topics().size() == 3);
+  const PacketId note = PacketTraits<probe::Note>::descriptor().id;
+  REQUIRE(table.find_subscription({"news", "loss"}, note) != nullptr);
+  CHECK(table.find_subscription({"news", "win"}, note) !=
+        table.find_subscription({"olds", "win"}, note));
+  CHECK(table.find_subscription({"olds", "loss"}, note) == nullptr);
+  CHECK(table.find_subscription({"olds", "win"}, PacketTraits<probe::Ask>::descriptor().id) ==
+        nullptr);
+  CHECK(table.find(Receiver::Spot, MessageKind::Send, note)->topic == std::nullopt);
+
+  const std::string twice = refusal_of([](Handlers<Subscriber>& again) {
+    again.subscribe("news", "win", &Subscriber::win);
+    again.subscribe("news", "win", &Subscriber::win_later);
+  });
+  CHECK(twice.find("subscription to topic 'win' of channel 'news' for packet 'probe.Note' is "
+                   "registered twice") != std::string::npos);
+  CHECK(refusal_of([](Handlers<Subscriber>& wrong) {
+          wrong.subscribe("", "win", &Subscriber::win);
+        }).find("names no channel") != std::string::npos);
+  CHECK(refusal_of([](Handlers<Subscriber>& wrong) {
+          wrong.subscribe("news", std::string(256, 'x'), &Subscriber::win);
+        }).find("names no topic") != std::string::npos);
+}

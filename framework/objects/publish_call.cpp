@@ -1,0 +1,48 @@
+#include <spotmesh/publish.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <spotmesh/ids.hpp>
+
+#include "objects/caller.hpp"
+#include "objects/core.hpp"
+#include "objects/envelope.hpp"
+#include "objects/subscribers.hpp"
+#include "objects/topic_key.hpp"
+#include "objects/waiting.hpp"
+
+namespace spotmesh {
+namespace {
+
+Result<std::string> mesh_of(const objects::Caller& caller,
+                            const std::optional<std::string>& wanted) {
+  if (!wanted.has_value() && !caller.mesh_name().empty()) return caller.mesh_name();
+  auto mesh = caller.core().application.choose_mesh(wanted);
+  if (!mesh) return fail(mesh.error());
+  return (*mesh)->name;
+}
+
+}  // namespace
+
+Task<Result<void>> PublishCall::submit() {
+  if (auto taken = take_submission(); !taken) return objects::failed<void>(taken.error());
+  for (const auto& [text, what] : {std::pair(&channel_, "channel"), std::pair(&id_, "topic")}) {
+    if (auto valid = validate_id(*text, what); !valid) return objects::failed<void>(valid.error());
+  }
+  const std::string what = fmt::format("publication of '{}' about topic '{}' of channel '{}'",
+                                       message_.packet_name(), id_, channel_);
+  if (auto valid = objects::check_message(message_, what); !valid) {
+    return objects::failed<void>(valid.error());
+  }
+  if (auto turn = caller_->require_turn(what); !turn) return objects::failed<void>(turn.error());
+  auto mesh = mesh_of(*caller_, mesh_);
+  if (!mesh) return objects::failed<void>(mesh.error());
+  objects::Core& core = caller_->core();
+  core.metrics.publications.add();
+  core.subscribers->deliver({*std::move(mesh), {std::move(channel_), std::move(id_)}}, message_);
+  return objects::ready(Result<void>());
+}
+
+}  // namespace spotmesh
