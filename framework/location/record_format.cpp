@@ -35,6 +35,8 @@ std::string_view to_string(RecordKind kind) {
       return "node descriptor";
     case RecordKind::Authority:
       return "authority";
+    case RecordKind::Checkpoint:
+      return "checkpoint";
   }
   return "unknown";
 }

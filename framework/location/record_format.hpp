@@ -12,7 +12,7 @@
 
 namespace spotmesh::location {
 
-enum class RecordKind : std::uint8_t { Lease = 1, Beat, LeaseCounter, Node, Authority };
+enum class RecordKind : std::uint8_t { Lease = 1, Beat, LeaseCounter, Node, Authority, Checkpoint };
 std::string_view to_string(RecordKind kind);
 
 inline constexpr std::uint8_t record_format_version = 1;

@@ -106,7 +106,8 @@ class ActorCell final : public runtime::RefCounted {
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Actor
-  bool is_to_be_destroyed = false;                        // when no Join is pending any more
+  bool is_record_going = false;     // the end of the record has begun: it is not asserted again
+  bool is_to_be_destroyed = false;  // when no Join is pending any more
   // The node ends: claims that nobody will grant any more let go of what they keep.
   void drop_claims() { claims_.clear(); }
 

@@ -25,6 +25,13 @@ struct Metrics {
   Count callback_throws;  // lifecycle callbacks and timers
   Count store_reads;
   Count store_commits;
+  // A record of the store that does not parse was met: its id is in the log, the others go on.
+  Count quarantined_records;
+  Count checkpoints_written;
+  Count checkpoints_failed;  // not captured, too large, or refused by the store
+  // After a new epoch of the store.
+  Count reasserted_objects;
+  Count stepped_down_objects;
 };
 
 }  // namespace spotmesh::objects

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "objects/binding_table.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/lease_driver.hpp"
@@ -42,7 +43,7 @@ void ObjectsNode::start(std::function<void(Result<void>)> done) {
              [this] {
                core_->log(LogLevel::Warning, "the store has forgotten: it shows a new epoch");
              },
-         .reasserted = [] {},
+         .reasserted = [this] { publisher_->reassert(); },
          .fenced = [this](const std::string& reason) { on_lease_lost(reason); },
          .released = [this] { stopping_->on_released(); }});
   });
@@ -101,6 +102,7 @@ void ObjectsNode::let_go() {
     spot->drop_members();
     core_->registry->remove(*spot);
   }
+  core_->checkpoints->stop();
   core_->entry_spots.clear();
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/utf8.hpp"
 #include "fuzz/fuzz.hpp"
+#include "location/checkpoint.hpp"
 #include "location/record_format.hpp"
 #include "location/records.hpp"
 
@@ -72,7 +73,7 @@ void check(Result<Record> (*decode)(std::string_view, ByteView), const Bytes& va
 void run(ByteView bytes) {
   Input input(bytes);
   const auto choice = input.take_byte();
-  const auto kind = static_cast<std::uint8_t>(1 + choice % 5);
+  const auto kind = static_cast<std::uint8_t>(1 + choice % 6);
   const Bytes payload = input.rest();
   const Bytes value = (choice & 0x80) != 0 ? payload : framed(kind, payload);
   switch (static_cast<location::RecordKind>(kind)) {
@@ -86,6 +87,8 @@ void run(ByteView bytes) {
       return check(&location::decode_node, value);
     case location::RecordKind::Authority:
       return check(&location::decode_authority, value);
+    case location::RecordKind::Checkpoint:
+      return check(&location::decode_checkpoint, value);
   }
 }
 

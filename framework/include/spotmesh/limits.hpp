@@ -31,6 +31,9 @@ inline constexpr std::size_t join_requests_per_handler_bytes = 8 * mebibyte;
 inline constexpr std::size_t join_reply_bytes = mebibyte;
 inline constexpr unsigned joins_per_handler = 64;
 inline constexpr auto terminal_record_retention = 5min;
+inline constexpr std::size_t checkpoint_bytes = mebibyte;
+inline constexpr auto checkpoint_interval = 30s;
+inline constexpr auto min_checkpoint_interval = 1s;
 inline constexpr std::size_t message_bytes = 4 * mebibyte;
 // A packet's tables nest at most so deep, and are at most so many.
 inline constexpr std::uint32_t packet_depth = 32;

@@ -109,7 +109,9 @@ struct ActorType {
   ClassTag actor_class = nullptr;
   std::function<Task<std::unique_ptr<Actor>>(ActorContext&)> factory;
   std::optional<RelocationPolicy> relocation;
-  std::shared_ptr<StateAdapter> state_adapter;  // of PreserveState
+  std::shared_ptr<StateAdapter> state_adapter;       // of PreserveState
+  std::shared_ptr<StateAdapter> checkpoint_adapter;  // null: never checkpointed
+  Duration checkpoint_interval{};
   HandlerList handlers;
   std::source_location where;
 };
