@@ -69,10 +69,11 @@ Result<void> check_no_self_wait(objects::Core& core, const runtime::Turn& turn,
     return fail(Error::invalid_operation(
         what + " would wait behind the Join that this handler has registered for it"));
   }
-  const bool is_own_mailbox =
-      mailbox == &turn.mailbox() || (actor && scope != nullptr && scope->actor() == actor.get());
+  // A Spot's handler that yields leaves its mailbox; an Actor's keeps it.
+  const bool is_own_actor =
+      actor && (mailbox == &turn.mailbox() || (scope != nullptr && scope->actor() == actor.get()));
   const bool waits_on_own_gate = waiting == Waiting::KeepTurn && mailbox->runs_on(turn.gate());
-  if (is_own_mailbox || waits_on_own_gate) {
+  if (is_own_actor || waits_on_own_gate) {
     return fail(Error::invalid_operation(
         what + " would wait for this very turn: send it, or yield where the two share a gate"));
   }

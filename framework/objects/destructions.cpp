@@ -218,14 +218,23 @@ void Destructions::close_if_empty(SpotCell& spot) {
   begin_close(Ref<SpotCell>(&spot), ClosingReason::Empty, next_deadline());
 }
 
+// Once its own handlers have ended, those that have yielded too; no other starts until `done` has
+// had its say.
 void Destructions::run_closing(SpotCell& spot, ClosingReason reason, Instant deadline,
                                std::function<void()> done) {
-  push_callback(
-      core_, spot.mailbox(), {.what = "on_closing", .spot = &spot},
-      [&spot, reason, deadline] {
-        return SpotCallbacks::closing(*spot.object(), reason, deadline);
-      },
-      [done = std::move(done)](const std::optional<Error>&) { done(); });
+  spot.claim([this, kept = Ref<SpotCell>(&spot), reason, deadline, done = std::move(done)] {
+    kept->mailbox().hold();
+    kept->release_claim();
+    push_callback(
+        core_, kept->mailbox(), {.what = "on_closing", .spot = kept.get()},
+        [kept, reason, deadline] {
+          return SpotCallbacks::closing(*kept->object(), reason, deadline);
+        },
+        [kept, done](const std::optional<Error>&) {
+          done();
+          kept->mailbox().release_hold();
+        });
+  });
 }
 
 void Destructions::begin_close(const Ref<SpotCell>& spot, ClosingReason reason, Instant deadline) {

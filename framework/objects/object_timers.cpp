@@ -10,6 +10,17 @@
 #include "objects/turn_scope.hpp"
 
 namespace spotmesh::objects {
+namespace {
+
+// The turn of one tick. Several keys of a Spot may have one at once: a tick that yields leaves.
+class TickScope final : public ObjectScope {
+ public:
+  TickScope(ActorCell* actor, SpotCell* spot)
+      : ObjectScope(Kind::Handler, "a timer handler", actor, spot) {}
+  registration::TimerInvocation invocation;
+};
+
+}  // namespace
 
 ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
                            ActorCell* actor, SpotCell* spot)
@@ -82,27 +93,27 @@ bool ObjectTimers::cancel(std::string_view key) { return is_own_turn() && timers
 Task<void> ObjectTimers::run_tick(runtime::Turn& turn, std::string_view key,
                                   const TimerTick& tick) {
   const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
-  turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, "a timer handler",
-                                               actor_, spot.get()));
-  running_.emplace(
-      registration::TimerInvocation{.actor = actor_ != nullptr ? actor_->object() : nullptr,
-                                    .spot = spot_ != nullptr ? spot_->object() : nullptr,
-                                    .tick = tick});
-  return handlers_.find_timer(key)->invoke(*running_);
+  auto scope = std::make_unique<TickScope>(actor_, spot.get());
+  TickScope& running = *scope;
+  turn.set_scope(std::move(scope));
+  running.invocation = {.actor = actor_ != nullptr ? actor_->object() : nullptr,
+                        .spot = spot_ != nullptr ? spot_->object() : nullptr,
+                        .tick = tick,
+                        .error = {}};
+  return handlers_.find_timer(key)->invoke(running.invocation);
 }
 
 void ObjectTimers::tick_finished(runtime::Turn& turn, std::string_view key,
                                  std::exception_ptr failure) {
-  std::optional<Error> error;
+  auto& scope = static_cast<TickScope&>(*turn.scope());
+  std::optional<Error> error = scope.invocation.error;
   if (failure != nullptr) {
     error = error_of(std::move(failure), fmt::format("the handler of timer '{}'", key));
     core_.metrics.callback_throws.add();
-  } else if (running_.has_value() && running_->error.has_value()) {
-    error = running_->error;
+  } else if (error.has_value()) {
     core_.metrics.handler_errors.add();
   }
-  running_.reset();
-  static_cast<ObjectScope*>(turn.scope())->end(!error.has_value());
+  scope.end(!error.has_value());
   if (!error.has_value()) return;
   core_.log(LogLevel::Error, error->message(), {{"owner", owner_name()}});
 }

@@ -59,7 +59,6 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   const HandlerTable& handlers_;
   ActorCell* actor_;
   SpotCell* spot_;
-  std::optional<registration::TimerInvocation> running_;  // one mailbox runs one turn at a time
   runtime::KeyedTimers timers_;
 };
 

@@ -98,6 +98,7 @@ void ObjectsNode::let_go() {
   for (const auto& spot : core_->registry->spots()) {
     spot->timers().close();
     spot->mailbox().close(error);
+    spot->drop_claims();
     spot->drop_members();
     core_->registry->remove(*spot);
   }

@@ -28,7 +28,8 @@ SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, Spot
       gate_(core.new_gate()),
       gates_(core.gates),
       gate_number_(gates_->add(*gate_)),
-      mailbox_(*this, *gate_, core.config.mailbox),
+      mailbox_(*this, *gate_, core.config.mailbox, runtime::OnYield::LeaveMailbox),
+      claims_(core, *this, mailbox_),
       caller_(core, mesh.name, logger_of(core, id_, type)),
       timers_(core, mailbox_, type.handlers, nullptr, this),
       context_(*this, caller_, timers_) {}

@@ -14,6 +14,7 @@
 #include "location/authority.hpp"
 #include "objects/actor_cell.hpp"
 #include "objects/caller.hpp"
+#include "objects/claims.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/object_state.hpp"
 #include "objects/object_timers.hpp"
@@ -93,6 +94,12 @@ class SpotCell final : public runtime::RefCounted {
   // Ready members, and Joins and departures under way; counted on the strand, read anywhere.
   std::atomic<std::size_t> member_count{0};
 
+  // What ends the Spot claims it first: its own turns have ended then, yielded ones included.
+  // Strand only.
+  void claim(std::function<void()> then) { claims_.claim(std::move(then)); }
+  void release_claim() { claims_.release(); }
+  void drop_claims() { claims_.drop(); }
+
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Spot
@@ -113,6 +120,7 @@ class SpotCell final : public runtime::RefCounted {
   const std::shared_ptr<LiveGates> gates_;
   const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
+  Claims claims_;
   Caller caller_;
   ObjectTimers timers_;
   SpotContext context_;

@@ -247,11 +247,23 @@ Instant Gate::after_execution(Outcome outcome) {
     now = environment_.clock.now();  // a simulator charges the turn's time there
   }
   if (!turn.flush_list_.empty()) flush(turn, now);
+  if (outcome == Outcome::Yielded) leave_mailbox(turn);
   if (outcome == Outcome::Ended) {
     Mailbox* mailbox = std::exchange(turn.mailbox_, nullptr);
-    if (mailbox->finish_turn()) finished_mailbox_ = mailbox;
+    if (std::exchange(turn.has_left_mailbox_, false)) {
+      mailbox->finish_left_turn();
+    } else if (mailbox->finish_turn()) {
+      finished_mailbox_ = mailbox;
+    }
   }
   return now;
+}
+
+void Gate::leave_mailbox(Turn& turn) {
+  if (turn.has_left_mailbox_) return;
+  const Mailbox::Yielding yielding = turn.mailbox_->yield_turn();
+  turn.has_left_mailbox_ = yielding != Mailbox::Yielding::Kept;
+  if (yielding == Mailbox::Yielding::LeftAndReady) finished_mailbox_ = turn.mailbox_;
 }
 
 void Gate::flush(Turn& turn, Instant now) {

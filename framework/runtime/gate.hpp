@@ -97,6 +97,7 @@ class Gate final : public RefCounted, public Runnable {
   Outcome run_resumed(Instant now);
   Outcome execute(Turn& turn, bool is_new) noexcept;
   Instant after_execution(Outcome outcome);
+  void leave_mailbox(Turn& turn);
   void flush(Turn& turn, Instant now);
   void clear_abandoned();
 

@@ -17,8 +17,8 @@ Error lane_full(Lane lane, std::size_t bound) {
 
 }  // namespace
 
-Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds)
-    : owner_(owner), gate_(&gate), bounds_(bounds) {}
+Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds, OnYield on_yield)
+    : owner_(owner), gate_(&gate), bounds_(bounds), on_yield_(on_yield) {}
 
 Mailbox::Mailbox(RefCounted& owner, Gate& gate) : Mailbox(owner, gate, Bounds()) {}
 
@@ -73,11 +73,17 @@ void Mailbox::claim(ClaimWaiter& waiter) {
 }
 
 bool Mailbox::withdraw_claim(ClaimWaiter& waiter) {
-  std::lock_guard lock(mutex_);
-  ClaimWaiter** link = &first_claim_;
-  while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
-  if (*link == nullptr) return false;
-  *link = waiter.next_claim_;
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    ClaimWaiter** link = &first_claim_;
+    while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
+    if (*link == nullptr) return false;
+    *link = waiter.next_claim_;
+    to_submit = make_ready_locked(dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
   return true;
 }
 
@@ -146,7 +152,7 @@ Mailbox::Backlog Mailbox::backlog() const {
   std::lock_guard lock(mutex_);
   return {.application = jobs_.application.size(),
           .control = jobs_.control.size(),
-          .is_running = state_ == State::Running,
+          .is_running = state_ == State::Running || left_turns_ > 0,
           .is_held = holds_ > 0,
           .is_claimed = is_claimed_};
 }
@@ -188,6 +194,30 @@ bool Mailbox::finish_turn() {
   return false;
 }
 
+Mailbox::Yielding Mailbox::yield_turn() {
+  if (on_yield_ == OnYield::KeepMailbox) return Yielding::Kept;
+  std::lock_guard lock(mutex_);
+  assert(state_ == State::Running);
+  ++left_turns_;
+  state_ = closed_with_ ? State::Closed : State::Idle;
+  if (state_ == State::Closed || !can_run_locked()) return Yielding::Left;
+  state_ = State::Ready;
+  owner_.add_ref();
+  return Yielding::LeftAndReady;
+}
+
+void Mailbox::finish_left_turn() {
+  ClaimWaiter* granted = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    assert(left_turns_ > 0);
+    --left_turns_;
+    granted = grant_claim_locked();
+  }
+  if (granted != nullptr) granted->on_claimed();
+  owner_.release_ref();
+}
+
 void Mailbox::discard() {
   Jobs dropped;
   {
@@ -199,19 +229,23 @@ void Mailbox::discard() {
 }
 
 ClaimWaiter* Mailbox::grant_claim_locked() {
-  if (is_claimed_ || state_ == State::Running || first_claim_ == nullptr) return nullptr;
+  if (is_claimed_ || state_ == State::Running || left_turns_ > 0) return nullptr;
+  if (first_claim_ == nullptr) return nullptr;
   is_claimed_ = true;
   return std::exchange(first_claim_, first_claim_->next_claim_);
 }
 
 bool Mailbox::can_run_locked() const {
   if (is_claimed_) return false;
-  return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
+  return !jobs_.control.empty() || can_run_application_locked();
+}
+
+bool Mailbox::can_run_application_locked() const {
+  return holds_ == 0 && first_claim_ == nullptr && !jobs_.application.empty();
 }
 
 std::unique_ptr<Job> Mailbox::pop_job_locked() {
-  const bool application_waits = holds_ == 0 && !jobs_.application.empty();
-  if (!application_waits) {
+  if (!can_run_application_locked()) {
     control_in_a_row_ = 0;
     return jobs_.control.pop_front();
   }

@@ -18,6 +18,7 @@ struct Verdict {
   std::atomic<int> misplaced{0};
   std::atomic<int> joins{0};
   std::atomic<int> disconnects{0};
+  std::atomic<int> deadlines{0};  // requests that nothing but their deadline has ended
 };
 
 // Counts who is inside; more than one at a time is an overlap.
@@ -130,7 +131,10 @@ class House : public UserSpot<Walker> {
       one = walker->context().actor_id().text();
     }
     if (!one.empty() && poke.value % 2 == 0) {
-      (void)co_await context().actors().request<probe::Answer>(one, probe::Ask{}).yield();
+      auto answer = co_await context().actors().request<probe::Answer>(one, probe::Ask{}).yield();
+      if (!answer && answer.error().kind() == ErrorKind::DeadlineExceeded) {
+        verdict_.deadlines.fetch_add(1);
+      }
       touch_all();
     }
     (void)context().broadcast(probe::Note{});
