@@ -24,17 +24,19 @@ using objects::Envelope;
 using objects::TargetKind;
 using objects::Waiting;
 
-Result<void> check_message(const Message& message, const std::string& what) {
+// Errors are named here only: what a call is called costs more than the call.
+Result<void> check_message(const Envelope& envelope) {
+  const Message& message = envelope.message;
   if (message.payload().size() > limits::message_bytes) {
-    return fail(
-        Error::invalid_operation(fmt::format("{}: the message has {} bytes; {} are allowed", what,
-                                             message.payload().size(), limits::message_bytes)));
+    return fail(Error::invalid_operation(fmt::format("{}: the message has {} bytes; {} are allowed",
+                                                     envelope.what(), message.payload().size(),
+                                                     limits::message_bytes)));
   }
   std::size_t bytes = 0;
   for (const auto& [key, value] : message.metadata()) bytes += key.size() + value.size();
   if (message.metadata().size() > limits::metadata_pairs || bytes > limits::metadata_bytes) {
     return fail(Error::invalid_operation(fmt::format(
-        "{}: metadata of {} pairs and {} bytes; {} and {} are allowed", what,
+        "{}: metadata of {} pairs and {} bytes; {} and {} are allowed", envelope.what(),
         message.metadata().size(), bytes, limits::metadata_pairs, limits::metadata_bytes)));
   }
   return {};
@@ -46,7 +48,7 @@ Result<void> check_target(const Envelope& envelope) {
       !valid) {
     return valid;
   }
-  return check_message(envelope.message, envelope.what());
+  return check_message(envelope);
 }
 
 // A request that could only wait for the turn that makes it, or for the barrier behind it.
@@ -114,8 +116,8 @@ Task<Result<void>> SendCall::submit() {
   if (auto taken = take_submission(); !taken) return objects::failed<void>(taken.error());
   Envelope envelope{.kind = kind_, .id = id_, .message = std::move(message_)};
   if (auto valid = check_target(envelope); !valid) return objects::failed<void>(valid.error());
-  if (auto turn = caller_->require_turn(envelope.what()); !turn) {
-    return objects::failed<void>(turn.error());
+  if (!caller_->may_call()) {
+    return objects::failed<void>(caller_->require_turn(envelope.what()).error());
   }
   auto accepted = runtime::make_completion<Result<void>>();
   envelope.accepted = accepted;
