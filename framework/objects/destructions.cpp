@@ -222,9 +222,7 @@ void Destructions::close_if_empty(SpotCell& spot) {
 // had its say.
 void Destructions::run_closing(SpotCell& spot, ClosingReason reason, Instant deadline,
                                std::function<void()> done) {
-  spot.claim([this, kept = Ref<SpotCell>(&spot), reason, deadline, done = std::move(done)] {
-    kept->mailbox().hold();
-    kept->release_claim();
+  spot.stand_still([this, kept = Ref<SpotCell>(&spot), reason, deadline, done = std::move(done)] {
     push_callback(
         core_, kept->mailbox(), {.what = "on_closing", .spot = kept.get()},
         [kept, reason, deadline] {
@@ -232,7 +230,7 @@ void Destructions::run_closing(SpotCell& spot, ClosingReason reason, Instant dea
         },
         [kept, done](const std::optional<Error>&) {
           done();
-          kept->mailbox().release_hold();
+          kept->go_on();
         });
   });
 }

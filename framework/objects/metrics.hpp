@@ -23,6 +23,7 @@ struct Metrics {
   Count undelivered_sends;  // a send that was to wait for a resolve and found no receiver
   Count stale_refused;    // session payload and unbinds of a binding that is no longer the present
   Count callback_throws;  // lifecycle callbacks and timers
+  Count stuck_turns;      // were found to last longer than ObjectsConfig::turn_warning_after
   Count store_reads;
   Count store_commits;
 };

@@ -15,6 +15,7 @@
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
+#include "objects/turn_watch.hpp"
 
 namespace spotmesh::objects {
 
@@ -25,6 +26,7 @@ ObjectsNode::ObjectsNode(const FrozenApplication& application, NodeIdentity iden
   }
   core_ = std::make_unique<Core>(application, std::move(identity), std::move(config), seams);
   publisher_ = std::make_unique<DescriptorPublisher>(*core_);
+  turn_watch_ = std::make_unique<TurnWatch>(*core_);
 }
 
 ObjectsNode::~ObjectsNode() { abandon(); }
@@ -36,6 +38,7 @@ void ObjectsNode::on_fenced(std::function<void(std::string)> told) { fenced_ = s
 void ObjectsNode::start(std::function<void(Result<void>)> done) {
   core_->strand.post([this, done = std::move(done)]() mutable {
     starting_ = std::make_unique<Starting>(*core_, *publisher_, std::move(done));
+    turn_watch_->start();
     core_->lease->start(
         {.acquired = [this](Result<void> acquired) { starting_->on_lease(std::move(acquired)); },
          .epoch_changed =
@@ -52,6 +55,7 @@ void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
   core_->strand.post([this, deadline, done = std::move(done)]() mutable {
     stopping_ =
         std::make_unique<Stopping>(*core_, *publisher_, deadline, [this, done = std::move(done)] {
+          turn_watch_->stop();
           let_go();
           done();
         });

@@ -72,6 +72,24 @@ std::vector<Actor*> SpotCell::usable_members() const {
   return usable;
 }
 
+void SpotCell::stand_still(std::function<void()> then) {
+  claims_.claim([this, then = std::move(then)]() mutable {
+    mailbox_.hold();
+    claims_.release();
+    timers_.pause(std::move(then));
+  });
+}
+
+void SpotCell::go_on() {
+  timers_.resume();
+  mailbox_.release_hold();
+}
+
+void SpotCell::drop_claims() {
+  claims_.drop();
+  timers_.drop_claims();
+}
+
 bool SpotCell::is_own_turn() const {
   const runtime::Turn* turn = runtime::Turn::current();
   return turn != nullptr && &turn->gate() == gate_.get();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -94,11 +95,12 @@ class SpotCell final : public runtime::RefCounted {
   // Ready members, and Joins and departures under way; counted on the strand, read anywhere.
   std::atomic<std::size_t> member_count{0};
 
-  // What ends the Spot claims it first: its own turns have ended then, yielded ones included.
-  // Strand only.
-  void claim(std::function<void()> then) { claims_.claim(std::move(then)); }
-  void release_claim() { claims_.release(); }
-  void drop_claims() { claims_.drop(); }
+  // `then` is posted to the strand when the Spot's own handlers and ticks have ended, those that
+  // yielded included; until go_on() no other starts, but callbacks do. Strand only.
+  void stand_still(std::function<void()> then);
+  void go_on();
+  // The node ends: who waits to stand still lets go of what he keeps.
+  void drop_claims();
 
   // The rest belongs to the strand.
   CellState state = CellState::Creating;

@@ -191,7 +191,7 @@ void Gate::remove_yielded_locked(Turn& turn) {
 
 Gate::Outcome Gate::run_new_job(Instant now) {
   Mailbox& mailbox = *std::exchange(popped_mailbox_, nullptr);
-  auto job = mailbox.take_next(*this);
+  auto job = mailbox.take_next(*this, now);
   if (job == nullptr) return Outcome::Skipped;
   if (turn_ == nullptr) turn_ = std::make_unique<Turn>(*this);
   turn_->mailbox_ = &mailbox;

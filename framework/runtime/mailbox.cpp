@@ -157,7 +157,13 @@ Mailbox::Backlog Mailbox::backlog() const {
           .is_claimed = is_claimed_};
 }
 
-std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
+std::optional<Mailbox::RunningTurn> Mailbox::running_turn() const {
+  std::lock_guard lock(mutex_);
+  if (state_ != State::Running) return {};
+  return running_turn_;
+}
+
+std::unique_ptr<Job> Mailbox::take_next(Gate& taker, Instant now) {
   Gate* to_submit = nullptr;
   Jobs dropped;
   bool is_passed_on = false;
@@ -167,7 +173,9 @@ std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
       is_passed_on = list_locked(to_submit, dropped);
     } else if (state_ == State::Ready && can_run_locked()) {
       state_ = State::Running;
-      return pop_job_locked();
+      auto job = pop_job_locked();
+      running_turn_ = {now, job->what()};
+      return job;
     } else if (state_ == State::Ready) {
       state_ = State::Idle;
     }

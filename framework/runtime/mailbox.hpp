@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/limits.hpp>
+#include <spotmesh/time.hpp>
 
 #include "runtime/job.hpp"
 #include "runtime/ref_counted.hpp"
@@ -63,6 +66,11 @@ class Mailbox {
     bool is_held = false;
     bool is_claimed = false;
   };
+  // The turn in progress, unless it has left.
+  struct RunningTurn {
+    Instant since;
+    std::string_view what;  // Job::what()
+  };
 
   // `owner` contains the mailbox; it is kept alive while the mailbox is Ready or Running. Whoever
   // calls a function below holds a reference to it by himself. `gate` may be replaced by move_to().
@@ -103,6 +111,7 @@ class Mailbox {
   void close(const Error& error);
   bool is_closed() const;
   Backlog backlog() const;
+  std::optional<RunningTurn> running_turn() const;
 
  private:
   friend class Gate;
@@ -110,7 +119,7 @@ class Mailbox {
 
   // The gate took the mailbox from its ready list: the job whose turn it is, the mailbox Running;
   // or null: the mailbox is Idle, Closed or another gate's now, and may be gone.
-  std::unique_ptr<Job> take_next(Gate& taker);
+  std::unique_ptr<Job> take_next(Gate& taker, Instant now);
   // Ends the turn. True: the mailbox is Ready and the gate lists it; false: it may be gone.
   bool finish_turn();
   // The turn in progress has yielded. Left: it is on its own from now on, ends with
@@ -147,6 +156,7 @@ class Mailbox {
   const OnYield on_yield_;
   Jobs jobs_;
   State state_ = State::Idle;
+  RunningTurn running_turn_;  // while Running
   std::uint32_t holds_ = 0;
   std::uint32_t control_in_a_row_ = 0;
   bool is_claimed_ = false;

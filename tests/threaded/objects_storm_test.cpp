@@ -20,6 +20,7 @@
 #include "runtime/mailbox.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "storm_game.hpp"
+#include "storm_plaza.hpp"
 
 using namespace spotmesh;
 using namespace std::chrono_literals;
@@ -95,12 +96,12 @@ class Storm {
     std::mt19937_64 random(client.number);
     for (int round = 0; round < rounds; ++round) {
       const std::string id = "w" + std::to_string(random() % walkers);
-      const std::string house = "h" + std::to_string(random() % houses);
+      const std::string house = name_of_spot(random() % (houses + 1));
       auto& actors = client.context.actors();
       if (round == 0) {
-        for (std::uint64_t i = 0; i < houses; ++i) {
+        for (std::uint64_t i = 0; i <= houses; ++i) {
           note(faults, co_await client.context.spots()
-                           .get_or_create("h" + std::to_string(i), "house")
+                           .get_or_create(name_of_spot(i), i < houses ? "house" : "plaza")
                            .timeout(30s)
                            .submit());
         }
@@ -142,6 +143,10 @@ class Storm {
   static constexpr std::uint64_t houses = 3;
 
  private:
+  // The houses, and one plaza behind them.
+  static std::string name_of_spot(std::uint64_t number) {
+    return number < houses ? "h" + std::to_string(number) : std::string("plaza");
+  }
   template <typename T>
   static void note(std::vector<std::string>& faults, const Result<T>& result) {
     // What objects that come and go, and Joins in progress, may answer.
@@ -207,7 +212,8 @@ std::vector<runtime::Ref<Client>> begin_storm(Storm& storm, objects::ObjectsNode
 
 }  // namespace
 
-TEST_CASE("Joins, messages, binds, timers and destruction at once overlap nowhere", "[TURN-03]") {
+TEST_CASE("Joins, messages, binds, timers and destruction at once overlap nowhere",
+          "[TURN-03][PERACTOR-01]") {
   const Folder folder;
   storm::Verdict verdict;
   Application app;

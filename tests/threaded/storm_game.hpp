@@ -160,20 +160,4 @@ class House : public UserSpot<Walker> {
   int touches_ = 0;
 };
 
-inline void configure(Application& app, Verdict& verdict) {
-  auto& play = app.mesh("play").object_server();
-  play.entry_spot<Square>([&verdict](auto& f) {
-    f.create_with(
-        [&verdict](SpotContext& context) { return std::make_unique<Square>(context, verdict); });
-  });
-  play.actor<Walker>("walker", [&verdict](auto& f) {
-    f.disable_relocation().create_with(
-        [&verdict](ActorContext& context) { return std::make_unique<Walker>(context, verdict); });
-  });
-  play.user_spot<House>("house", [&verdict](auto& f) {
-    f.disable_relocation().create_with(
-        [&verdict](SpotContext& context) { return std::make_unique<House>(context, verdict); });
-  });
-}
-
 }  // namespace spotmesh::storm

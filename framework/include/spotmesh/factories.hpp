@@ -86,7 +86,21 @@ class SpotFactory {
   explicit SpotFactory(registration::SpotType& type) : type_(type) {}
 
   // Spot, members, timers and callbacks share one gate. The default.
-  SpotFactory& spot_wide() { return *this; }
+  SpotFactory& spot_wide() {
+    static_assert(S::shares_gate_with_members,
+                  "a SpotWide Spot derives from UserSpot<A>; this class has said otherwise");
+    return *this;
+  }
+  // Members and timers have gates of their own. Said by the base class; here for who reads the
+  // registration.
+  SpotFactory& per_actor() {
+    static_assert(S::has_gate_per_timer, "a PerActor Spot derives from PerActorSpot<A>");
+    return *this;
+  }
+  // Not for Spots: choose disable_relocation(). A PerActorSpot in particular has no state that
+  // could move with its members, because they move one by one.
+  template <typename Adapter>
+  SpotFactory& preserve_state_with() = delete;
   // The Spot never leaves the node on which it was created. Entry Spots never move anyhow.
   SpotFactory& disable_relocation() {
     if (type_.relocation.has_value()) {

@@ -22,6 +22,7 @@ inline constexpr unsigned resumed_turns_in_a_row = 16;
 inline constexpr unsigned gate_batch_jobs = 64;
 inline constexpr auto gate_batch_time = 1ms;
 inline constexpr std::size_t timers_per_owner = 256;
+inline constexpr auto turn_warning_after = 10s;  // a turn that lasts longer is reported
 
 // Operations.
 inline constexpr auto default_operation_timeout = 5s;

@@ -121,6 +121,7 @@ struct SpotType {
   std::optional<RelocationPolicy> relocation;
   std::uint32_t limit = 0;  // living and pending Spots of this type per node; 0: none
   bool shares_gate_with_members = false;
+  bool has_gate_per_timer = false;
   HandlerList handlers;
   std::source_location where;
 };

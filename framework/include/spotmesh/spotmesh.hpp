@@ -24,6 +24,7 @@
 #include <spotmesh/message_context.hpp>
 #include <spotmesh/object_server.hpp>
 #include <spotmesh/packet.hpp>
+#include <spotmesh/published.hpp>
 #include <spotmesh/relocation.hpp>
 #include <spotmesh/results.hpp>
 #include <spotmesh/session.hpp>
