@@ -46,7 +46,8 @@ struct AuthorityEnvironment {
   const LocalObjects& local;
   GenerationMint& mint;
   Random& random;
-  // Null in production. Points: "create.skip-lease-condition", "create.skip-fence-check".
+  // Null in production. Points: "create.skip-lease-condition", "create.skip-fence-check",
+  // "create.over-living", "create.over-alive-owner".
   runtime::Faults* faults = nullptr;
 };
 

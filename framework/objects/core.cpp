@@ -65,7 +65,8 @@ runtime::Ref<runtime::Gate> Core::new_gate() {
   return runtime::make_ref<runtime::Gate>(runtime::GateEnvironment{.clock = seams.clock,
                                                                    .scheduler = seams.scheduler,
                                                                    .admission = &admission,
-                                                                   .observer = seams.observer});
+                                                                   .observer = seams.observer,
+                                                                   .faults = seams.faults});
 }
 
 void Core::log(LogLevel level, std::string message, std::vector<LogField> fields) const {

@@ -151,6 +151,9 @@ void Destructions::on_claimed(const Ref<ActorCell>& actor, Instant deadline) {
 }
 
 void Destructions::remove_record(const Ref<ActorCell>& actor, Instant deadline) {
+  if (runtime::fault_strikes(core_.seams.faults, "destroy.keep-record")) {
+    return finish_destroy(actor);
+  }
   core_.operations->settle(
       "destroy of " + actor->name(),
       location::remove_object(core_.lease->view(), location::keys::actor(actor->id()),
@@ -174,7 +177,9 @@ void Destructions::finish_destroy(const Ref<ActorCell>& actor) {
   actor->state = CellState::Gone;
   core_.registry->remove(*actor);
   core_.lease->holdings().remove(location::keys::actor(actor->id()), actor->generation());
-  core_.capacity->free_actor(actor->mesh());
+  if (!runtime::fault_strikes(core_.seams.faults, "capacity.leak")) {
+    core_.capacity->free_actor(actor->mesh());
+  }
   const Ref<SpotCell> spot = actor->spot();
   spot->member_count.fetch_sub(1);
   actor->release_claim();

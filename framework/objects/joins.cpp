@@ -213,6 +213,9 @@ void Joins::Run::perform(join::CommitMembership&) {
         what + ": this node's lease does not allow a change of membership now")});
   }
   committing_ = moved_record(*actor_, *former_, *target_);
+  if (runtime::fault_strikes(core_.seams.faults, "join.skip-commit")) {
+    return feed(join::Committed{});
+  }
   core_.operations->settle(
       what, membership_commit(core_.lease->view(), *actor_, *former_, *target_, *committing_),
       join_.deadline, [self = shared_from_this()](const location::SettleOutcome& outcome) {
@@ -260,6 +263,9 @@ void Joins::Run::perform(join::SwitchMembership&) {
 Task<void> Joins::Run::join_target(std::shared_ptr<Run> self) {
   if (self->target_->shares_gate()) self->target_->add_member(self->actor_);
   co_await SpotCallbacks::joined_actor(*self->target_->object(), *self->actor_->object());
+  if (runtime::fault_strikes(self->core_.seams.faults, "join.joined-twice")) {
+    co_await SpotCallbacks::joined_actor(*self->target_->object(), *self->actor_->object());
+  }
 }
 
 void Joins::Run::perform(join::RunJoined&) {
@@ -272,6 +278,7 @@ void Joins::Run::perform(join::RunJoined&) {
 }
 
 Task<void> Joins::Run::leave_former(std::shared_ptr<Run> self) {
+  if (runtime::fault_strikes(self->core_.seams.faults, "join.skip-leave")) co_return;
   co_await SpotCallbacks::leave_actor(*self->former_->object(), *self->actor_->object());
 }
 

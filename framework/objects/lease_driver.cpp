@@ -57,7 +57,15 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
 class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::watch::Event> {
  public:
   WatchRun(Core& core, const location::LeaseView& lease)
-      : MachineDriver(core), machine_(core.config.lease, lease, core.seams.random) {}
+      : MachineDriver(core), machine_(watch_config(core), lease, core.seams.random) {}
+
+  static location::LeaseConfig watch_config(const Core& core) {
+    location::LeaseConfig config = core.config.lease;
+    if (runtime::fault_strikes(core.seams.faults, "fence.too-early")) {
+      config.ttl = config.margin = config.renew_timeout;
+    }
+    return config;
+  }
 
   location::BeatWatchMachine& machine() { return machine_; }
 

@@ -36,6 +36,9 @@ struct Seams {
   EventSink& events;
   RemoteObjects& remote;
   runtime::TurnObserver* observer = nullptr;
+  // Null in production. Points of its own: "capacity.leak", "destroy.keep-record",
+  // "join.joined-twice", "join.skip-leave", "join.skip-commit", "binding.take-stale",
+  // "router.lose-resolved", "request.no-deadline", "fence.too-early".
   runtime::Faults* faults = nullptr;
 };
 

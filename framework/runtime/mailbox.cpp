@@ -34,6 +34,7 @@ Result<void> Mailbox::push(Lane lane, std::unique_ptr<Job> job) {
     const std::size_t bound =
         lane == Lane::Control ? bounds_.control_jobs : bounds_.application_jobs;
     if (queue.size() >= bound) return fail(lane_full(lane, bound));
+    if (fault_strikes(gate_->faults(), "mailbox.lose")) return {};
     queue.push_back(std::move(job));
     to_submit = make_ready_locked(dropped);
     if (closed_with_) return fail(*closed_with_);
@@ -204,13 +205,18 @@ ClaimWaiter* Mailbox::grant_claim_locked() {
   return std::exchange(first_claim_, first_claim_->next_claim_);
 }
 
+bool Mailbox::is_held_locked() const {
+  return holds_ > 0 && !fault_strikes(gate_->faults(), "mailbox.pass-barrier");
+}
+
 bool Mailbox::can_run_locked() const {
   if (is_claimed_) return false;
-  return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
+  return !jobs_.control.empty() || (!is_held_locked() && !jobs_.application.empty());
 }
 
 std::unique_ptr<Job> Mailbox::pop_job_locked() {
-  const bool application_waits = holds_ == 0 && !jobs_.application.empty();
+  const bool application_waits =
+      !jobs_.application.empty() && (jobs_.control.empty() || !is_held_locked());
   if (!application_waits) {
     control_in_a_row_ = 0;
     return jobs_.control.pop_front();
@@ -220,6 +226,9 @@ std::unique_ptr<Job> Mailbox::pop_job_locked() {
     return jobs_.control.pop_front();
   }
   control_in_a_row_ = 0;
+  if (fault_strikes(gate_->faults(), "mailbox.reorder")) {
+    jobs_.application.push_back(jobs_.application.pop_front());
+  }
   return jobs_.application.pop_front();
 }
 

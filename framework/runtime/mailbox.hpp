@@ -93,6 +93,8 @@ class Mailbox {
   void close(const Error& error);
   bool is_closed() const;
   Backlog backlog() const;
+  // Who contains it, for observers.
+  const RefCounted& owner() const { return owner_; }
 
  private:
   friend class Gate;
@@ -112,6 +114,7 @@ class Mailbox {
     JobQueue application;
   };
 
+  bool is_held_locked() const;
   bool can_run_locked() const;
   // The waiter whose on_claimed() the caller calls under no lock, or null.
   ClaimWaiter* grant_claim_locked();
