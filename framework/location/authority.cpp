@@ -121,7 +121,10 @@ Standing AuthorityReader::standing(Instant now) const {
   const AuthorityRecord& record = reading_.object->record;
   const bool is_creating = record.state == AuthorityState::Creating;
   if (is_own(*reading_.owner)) {
-    if (!environment_.local.has(key_, record.object_generation)) return Standing::OwnerLost;
+    if (!environment_.local.has(key_, record.object_generation) ||
+        runtime::fault_strikes(environment_.faults, "create.over-living")) {
+      return Standing::OwnerLost;
+    }
     return is_creating ? Standing::Creating : Standing::Ready;
   }
   const OwnerRun run = run_of(*reading_.owner);
@@ -130,6 +133,9 @@ Standing AuthorityReader::standing(Instant now) const {
   const bool is_absent = !reading_.owner_lease->lease_version;
   // In the quiet time an owner may still write again what the store forgot.
   if (is_over(run, *reading_.owner_lease) && !(is_absent && is_quiet)) return Standing::OwnerLost;
+  if (runtime::fault_strikes(environment_.faults, "create.over-alive-owner")) {
+    return Standing::OwnerLost;
+  }
   if (is_creating) return Standing::Creating;
   switch (environment_.owners.verdict(run, now)) {
     case OwnerVerdict::Alive:

@@ -46,7 +46,9 @@ struct AuthorityEnvironment {
   const LocalObjects& local;
   GenerationMint& mint;
   Random& random;
-  // Null in production. Points: "create.skip-lease-condition", "create.skip-fence-check".
+  // Null in production. Points: "create.skip-lease-condition", "create.skip-fence-check",
+  // "create.skip-quiet-time", "create.over-living", "create.over-alive-owner",
+  // "reassert.after-admission".
   runtime::Faults* faults = nullptr;
 };
 

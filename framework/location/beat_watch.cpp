@@ -29,11 +29,13 @@ bool is_over(const OwnerRun& run, const OwnerReading& reading) {
 }
 
 void OwnerObservation::observe(const LeaseConfig& config, const OwnerRun& run,
-                               const OwnerReading& reading, Instant sent, Instant answered) {
+                               const OwnerReading& reading, Instant sent, Instant answered,
+                               runtime::Faults* faults) {
   // An answer that was overtaken shows an older beat, which is no movement.
   if (was_read_ && sent < last_sent_) return;
   is_over_ = is_over(run, reading);
-  const bool is_continued = was_read_ && sent - last_sent_ <= longest_gap(config);
+  const bool is_continued = was_read_ && (sent - last_sent_ <= longest_gap(config) ||
+                                          runtime::fault_strikes(faults, "watch.skip-gap"));
   const bool has_changed = was_read_ && (reading.beat_version != last_.beat_version ||
                                          reading.lease_version != last_.lease_version);
   if (!is_continued || has_changed) still_since_ = answered;
@@ -55,8 +57,9 @@ bool OwnerObservation::may_be_fenced(const LeaseConfig& config, Instant now) con
          last_sent_ - still_since_ >= config.quiet_time();
 }
 
-BeatWatchMachine::BeatWatchMachine(LeaseConfig config, const LeaseView& lease, Random& random)
-    : config_(config), lease_(lease), random_(random) {}
+BeatWatchMachine::BeatWatchMachine(LeaseConfig config, const LeaseView& lease, Random& random,
+                                   runtime::Faults* faults)
+    : config_(config), lease_(lease), random_(random), faults_(faults) {}
 
 watch::Actions BeatWatchMachine::on_event(const watch::Event& event, Instant now) {
   actions_.clear();
@@ -81,6 +84,7 @@ void BeatWatchMachine::on(const watch::Watch& event, Instant now) {
     if (rounds_.size() < max_reads_under_way) read({event.run}, now);
   }
   owners_[event.run].last_asked = ++asked_;
+  owners_[event.run].last_asked_at = now;
   if (!is_first) return;
   next_round_ = now + config_.renew_interval / 2;
   actions_.push_back(ArmTimer{next_round_});
@@ -93,12 +97,23 @@ void BeatWatchMachine::on(const watch::Unwatch& event, Instant) {
 
 void BeatWatchMachine::on(const TimerFired&, Instant now) {
   if (owners_.empty() || now < next_round_) return;
+  drop_idle(now);
+  if (owners_.empty()) return;
   read_all(now);
   // Nodes that started together do not stay together.
   const auto spread = static_cast<std::uint64_t>(config_.renew_interval.count() / 8) + 1;
   next_round_ = now + config_.renew_interval / 2 -
                 Duration(static_cast<Duration::rep>(random_below(random_, spread)));
   actions_.push_back(ArmTimer{next_round_});
+}
+
+// One that has fallen silent is watched until it is known what has become of it.
+void BeatWatchMachine::drop_idle(Instant now) {
+  std::erase_if(owners_, [&](const auto& entry) {
+    const Owner& owner = entry.second;
+    return now - owner.last_asked_at > watched_while_idle && owner.fence == 0 &&
+           owner.observation.verdict(config_, now) != OwnerVerdict::Silent;
+  });
 }
 
 void BeatWatchMachine::read_all(Instant now) {
@@ -163,7 +178,7 @@ void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instan
     if (const auto& beat = result.values.at(2 * i + 1)) reading.beat_version = beat->version;
     // Its owner may still write it again.
     if (!reading.lease_version && is_quiet) continue;
-    found->second.observation.observe(config_, run, reading, round.sent, now);
+    found->second.observation.observe(config_, run, reading, round.sent, now, faults_);
     judge(run, found->second, now);
   }
 }

@@ -17,6 +17,7 @@
 #include "location/lease.hpp"
 #include "location/machine.hpp"
 #include "location/records.hpp"
+#include "runtime/faults.hpp"
 
 namespace spotmesh::location {
 
@@ -58,9 +59,10 @@ bool is_over(const OwnerRun& run, const OwnerReading& reading);
 class OwnerObservation {
  public:
   // `sent` and `answered` are the moments around the reading: stillness counts from the answer of
-  // the first reading to the sending of the last, never longer than it truly was.
+  // the first reading to the sending of the last, never longer than it truly was. `faults` as of
+  // BeatWatchMachine.
   void observe(const LeaseConfig& config, const OwnerRun& run, const OwnerReading& reading,
-               Instant sent, Instant answered);
+               Instant sent, Instant answered, runtime::Faults* faults = nullptr);
   OwnerVerdict verdict(const LeaseConfig& config, Instant now) const;
   // Whether the beat has stood still for TTL + margin.
   bool may_be_fenced(const LeaseConfig& config, Instant now) const;
@@ -108,13 +110,17 @@ using Actions = std::vector<Action>;
 
 // Runs watched at most; past it the one whose last Watch is longest ago is dropped.
 inline constexpr std::size_t max_watched_owners = 1024;
+// A live run that nobody has asked for so long is not dealt with any more, and no longer watched.
+inline constexpr Duration watched_while_idle = std::chrono::minutes(5);
 
 // Reads the beats of the watched owners at half the renew interval and fences those that stood
 // still for long enough, under this node's own lease.
 class BeatWatchMachine {
  public:
-  // `lease` is this node's own (LeaseMachine::view()) and outlives the machine, as does `random`.
-  BeatWatchMachine(LeaseConfig config, const LeaseView& lease, Random& random);
+  // `lease` is this node's own (LeaseMachine::view()) and outlives the machine, as do the others.
+  // `faults` is null in production; its point is "watch.skip-gap".
+  BeatWatchMachine(LeaseConfig config, const LeaseView& lease, Random& random,
+                   runtime::Faults* faults = nullptr);
 
   watch::Actions on_event(const watch::Event& event, Instant now);
 
@@ -126,6 +132,7 @@ class BeatWatchMachine {
   struct Owner {
     OwnerObservation observation;
     std::uint64_t last_asked = 0;
+    Instant last_asked_at{};
     OwnerVerdict said = OwnerVerdict::Unproven;
     Ticket fence = 0;  // of the fence under way
   };
@@ -141,6 +148,7 @@ class BeatWatchMachine {
   void on(const watch::Watch& event, Instant now);
   void on(const watch::Unwatch& event, Instant now);
 
+  void drop_idle(Instant now);
   void read_all(Instant now);
   void read(std::vector<OwnerRun> runs, Instant now);
   void take(const Round& round, const ReadResult& result, Instant now);
@@ -152,6 +160,7 @@ class BeatWatchMachine {
   LeaseConfig config_;
   const LeaseView& lease_;
   Random& random_;
+  runtime::Faults* faults_;
   std::map<OwnerRun, Owner> owners_;
   std::deque<OwnerRun> fenced_;  // the latest last
   std::vector<Round> rounds_;

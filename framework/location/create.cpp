@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "location/backoff.hpp"
+#include "location/conflict.hpp"
 
 namespace spotmesh::location {
 
@@ -65,6 +66,9 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
   const CommitResult& result = event.result;
   if (result.outcome == Outcome::Unknown) return settle();
   const bool is_away = result.outcome == Outcome::Unavailable;
+  const auto cause = is_away || result.outcome == Outcome::Ok
+                         ? ConflictCause::Record
+                         : cause_of(result.failed_key, environment_.lease);
   switch (state_) {
     case State::Reserving: {
       if (result.outcome == Outcome::Ok) return on_reserved(result.versions.at(0), now);
@@ -72,24 +76,28 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
       if (is_away) {
         reason = Error::unavailable(
             text(fmt::format("the Location Store is away ({})", result.message)));
-      } else if (result.failed_key == keys::lease(environment_.lease.stamp->owner)) {
-        reason = Error::unavailable(text("this node's lease is in doubt"));
+      } else if (cause != ConflictCause::Record) {
+        reason = Error::unavailable(text(describe(cause)));
       }
       return on_reservation_lost(std::move(reason), now);
     }
     case State::Publishing:
       if (result.outcome == Outcome::Ok) return on_published(result.versions.at(0));
       if (!is_away) {
-        return fail_attempt(failed(Error::unavailable(text("its reservation was lost before it "
-                                                           "could be made Ready"))),
-                            now);
+        return fail_attempt(
+            failed(Error::unavailable(text(cause == ConflictCause::Record
+                                               ? "its reservation was lost before it could be "
+                                                 "made Ready"
+                                               : describe(cause)))),
+            now);
       }
       if (!is_past_deadline_) return pause(now);
       return fail_attempt(failed(Error::unavailable(text("the Location Store was away when it "
                                                          "was to be made Ready"))),
                           now);
     case State::GivingBack:
-      return is_away ? pause(now) : finish(*outcome_);
+      if (is_away) return pause(now);
+      return cause == ConflictCause::Record ? finish(*outcome_) : leave_over(*outcome_);
     default:
       return;
   }
@@ -307,7 +315,7 @@ void CreateMachine::compete(Instant now) {
   if (!lease.is_held) {
     return finish(failed(Error::unavailable(text("this node has lost its lease"))));
   }
-  if (reader_.reading().epoch != lease.epoch || now < lease.quiet_until) {
+  if (reader_.reading().epoch != lease.epoch || is_quiet(now)) {
     return wait(Error::unavailable(text("the Location Store has a new epoch; nothing is created "
                                         "until its owners have told what they hold")),
                 now);
@@ -321,6 +329,11 @@ void CreateMachine::compete(Instant now) {
   record_ = reservation(*generation);
   state_ = State::TakingSlot;
   actions_.push_back(create::TakeSlot{*generation});
+}
+
+bool CreateMachine::is_quiet(Instant now) const {
+  return now < environment_.lease.quiet_until &&
+         !runtime::fault_strikes(environment_.faults, "create.skip-quiet-time");
 }
 
 void CreateMachine::wait(Error reason, Instant now) {
@@ -370,12 +383,17 @@ void CreateMachine::finish(CreateOutcome outcome) {
   end();
 }
 
+void CreateMachine::leave_over(CreateOutcome outcome) {
+  leftover_ = record_->object_generation;
+  finish(std::move(outcome));
+}
+
 void CreateMachine::end() {
   if (std::exchange(holds_slot_, false)) actions_.push_back(create::FreeSlot{});
   state_ = State::Done;
   waiting_ = Waiting::Nothing;
   actions_.push_back(CancelTimer{});
-  actions_.push_back(create::Done{});
+  actions_.push_back(create::Done{leftover_});
 }
 
 void CreateMachine::arm() {

@@ -12,36 +12,11 @@
 #include <spotmesh/time.hpp>
 
 #include "location/authority.hpp"
+#include "location/create_request.hpp"
 #include "location/machine.hpp"
 #include "location/records.hpp"
 
 namespace spotmesh::location {
-
-struct CreateRequest {
-  ObjectKey object;
-  ObjectKind kind = ObjectKind::Actor;
-  StableType stable_type;
-  bool is_get_or_create = false;
-  OperationKey operation;     // the same through all resends
-  ReservationId reservation;  // new for each machine
-  std::string mesh;
-  Instant deadline;  // fixed at submit; spans everything
-  WallTime wall_now;
-  WallTime keep_terminal_until;  // five minutes after the deadline
-};
-
-struct CreateOutcome {
-  enum class Kind : std::uint8_t { Created, Existing, Rejected, Failed };
-  Kind kind = Kind::Failed;
-  std::optional<VersionedAuthority> authority;  // of Created and Existing
-  std::optional<OwnerStamp> owner;              // of Created and Existing: the owner in effect
-  std::optional<StoredReply> reply;             // of Created and Rejected
-  std::optional<Error> error;                   // of Failed
-  // The terminal of an earlier attempt of the same operation; nothing ran now. A Created that is
-  // replayed tells the incarnation made then; `authority` is empty when it lives no more.
-  bool is_replay = false;
-  ObjectGeneration object_generation;  // of Created and Existing
-};
 
 namespace create {
 
@@ -95,7 +70,11 @@ struct Answer {
   CreateOutcome outcome;
 };
 // Last action, exactly once, perhaps long after Answer: the machine may be destroyed.
-struct Done {};
+struct Done {
+  // The record of the attempt may still stand, since it could not be given back: it is to be
+  // removed (RemoveMachine), or nobody could ever create the id while this node lives.
+  std::optional<ObjectGeneration> leftover;
+};
 using Action = std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, TakeSlot, FreeSlot,
                             WatchOwner, RunFactory, DiscardInstance, Answer, Done>;
 using Actions = std::vector<Action>;
@@ -148,6 +127,7 @@ class CreateMachine {
   void decide_existing(Standing standing, Instant now);
   void replay(const TerminalRecord& terminal);
   void compete(Instant now);
+  bool is_quiet(Instant now) const;
   void wait(Error reason, Instant now);
   void pause(Instant now);
   void resume(Instant now);
@@ -171,6 +151,7 @@ class CreateMachine {
   void answer(CreateOutcome outcome);
   void finish(CreateOutcome outcome);
   void end();
+  void leave_over(CreateOutcome outcome);
   void arm();
 
   CreateRequest request_;
@@ -186,6 +167,7 @@ class CreateMachine {
   Error reason_;  // what the operation waits for, if the deadline should come
 
   bool holds_slot_ = false;
+  std::optional<ObjectGeneration> leftover_;
   bool is_answered_ = false;
   bool is_past_deadline_ = false;
   std::optional<AuthorityRecord> record_;  // reserved or being reserved, then published

@@ -92,9 +92,12 @@ void CreateMachine::on_reserved(const StoreVersion& version, Instant now) {
   reserved_version_ = version;
   failures_ = 0;
   if (outcome_) return fail_attempt(*outcome_, now);
-  if (!environment_.lease.admits(now)) {
+  if (!environment_.lease.admits(now) || is_quiet(now)) {
     return fail_attempt(
-        failed(Error::unavailable(text("this node's lease ran out while it was reserved"))), now);
+        failed(Error::unavailable(text(environment_.lease.admits(now)
+                                           ? "the Location Store has a new epoch"
+                                           : "this node's lease ran out while it was reserved"))),
+        now);
   }
   state_ = State::Running;
   actions_.push_back(create::RunFactory{*record_});
@@ -113,7 +116,7 @@ void CreateMachine::publish(Instant now) {
   const LeaseView& lease = environment_.lease;
   state_ = State::Publishing;
   if (!lease.is_held) return on_lease_lost();
-  if (lease.epoch != reserved_version_.epoch) {
+  if (lease.epoch != reserved_version_.epoch || is_quiet(now)) {
     return fail_attempt(failed(Error::unavailable(text("the Location Store has a new epoch; its "
                                                        "reservation belongs to the old one"))),
                         now);
@@ -166,9 +169,11 @@ void CreateMachine::fail_attempt(CreateOutcome outcome, Instant now) {
 void CreateMachine::give_back(Instant now) {
   const LeaseView& lease = environment_.lease;
   state_ = State::GivingBack;
-  // In a new epoch only what lives is written; what is left of this attempt is found to be a
-  // leftover by whoever asks for the id.
-  if (!lease.is_held || lease.epoch != reserved_version_.epoch) return finish(*outcome_);
+  if (!lease.is_held) return finish(*outcome_);
+  // What is left of an attempt of another epoch is looked at anew once this one is quiet.
+  if (lease.epoch != reserved_version_.epoch || is_quiet(now)) {
+    return leave_over(*outcome_);
+  }
   if (!lease.admits(now)) return pause(now);
   const std::string& key = request_.object.key;
   submit(record_->terminals.empty() ? remove_object(lease, key, reserved_version_)

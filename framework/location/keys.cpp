@@ -20,6 +20,7 @@ std::string lease(const OwnerId& owner) { return join(lease_prefix, owner.text()
 std::string beat(const OwnerId& owner) { return join(beat_prefix, owner.text()); }
 std::string lease_counter() { return join(all_prefix, "lease-counter"); }
 std::string node(const NodeRid& rid) { return join(node_prefix, rid.text); }
+std::string checkpoint(const ActorId& id) { return join(checkpoint_prefix, id.text()); }
 std::string actor(const ActorId& id) { return join(actor_prefix, id.text()); }
 std::string spot(const SpotId& id) { return join(spot_prefix, id.text()); }
 

@@ -27,6 +27,7 @@ inline constexpr std::string_view lease_prefix = "spotmesh/lease/";
 inline constexpr std::string_view beat_prefix = "spotmesh/beat/";
 inline constexpr std::string_view node_prefix = "spotmesh/node/";
 inline constexpr std::string_view actor_prefix = "spotmesh/actor/";
+inline constexpr std::string_view checkpoint_prefix = "spotmesh/checkpoint/";
 inline constexpr std::string_view spot_prefix = "spotmesh/spot/";
 
 static_assert(node_prefix.size() + max_id_bytes <= max_store_key_bytes);
@@ -41,6 +42,8 @@ std::string beat(const OwnerId& owner);
 std::string lease_counter();
 // NodeDescriptor.
 std::string node(const NodeRid& rid);
+// CheckpointRecord of an Actor.
+std::string checkpoint(const ActorId& id);
 // AuthorityRecord of an Actor, and of a Spot of any kind.
 std::string actor(const ActorId& id);
 std::string spot(const SpotId& id);

@@ -37,6 +37,8 @@ std::string_view to_string(RecordKind kind) {
       return "authority";
     case RecordKind::TopicMark:
       return "topic mark";
+    case RecordKind::Checkpoint:
+      return "checkpoint";
   }
   return "unknown";
 }

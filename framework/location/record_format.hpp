@@ -12,7 +12,15 @@
 
 namespace spotmesh::location {
 
-enum class RecordKind : std::uint8_t { Lease = 1, Beat, LeaseCounter, Node, Authority, TopicMark };
+enum class RecordKind : std::uint8_t {
+  Lease = 1,
+  Beat,
+  LeaseCounter,
+  Node,
+  Authority,
+  TopicMark,
+  Checkpoint
+};
 std::string_view to_string(RecordKind kind);
 
 inline constexpr std::uint8_t record_format_version = 1;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "location/backoff.hpp"
+#include "location/conflict.hpp"
 
 namespace spotmesh::location {
 
@@ -52,6 +53,10 @@ void CommitMachine::on(const CommitDone& event, Instant now) {
                      .failed_key = {},
                      .error = {}});
     case Outcome::Conflict:
+      if (const ConflictCause cause = cause_of(result.failed_key, lease_);
+          cause != ConflictCause::Record) {
+        return give_up(describe(cause));
+      }
       return finish({.kind = SettleOutcome::Kind::Conflict,
                      .versions = {},
                      .failed_key = result.failed_key,
@@ -97,7 +102,12 @@ void CommitMachine::on(const ReadDone& event, Instant now) {
     const Write& write = commit_.writes[i];
     const auto& stored = event.result->values.at(i);
     const bool is_applied = write.value ? stored && stored->value == *write.value : !stored;
-    if (!is_applied) return on_not_applied(write.key, stored, now);
+    if (!is_applied) {
+      if (commit_.epoch && event.result->epoch != *commit_.epoch) {
+        return give_up(describe(ConflictCause::Epoch));
+      }
+      return on_not_applied(write.key, stored, now);
+    }
     versions.push_back(stored ? stored->version : StoreVersion{});
   }
   finish({.kind = SettleOutcome::Kind::Applied,

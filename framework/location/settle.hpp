@@ -22,9 +22,10 @@ struct SettleOutcome {
   enum class Kind : std::uint8_t {
     Applied,    // `versions` has one per write, in order; of a delete that was settled by
                 // re-reading the version is the default
-    Conflict,   // for certain not applied; `failed_key` as in CommitResult
-    NotApplied  // for certain not applied, or the lease is lost and it does not count; `error` says
-                // which: deadline, lease or store
+    Conflict,   // for certain not applied: the record at `failed_key` is another one; never the
+                // epoch nor this node's lease
+    NotApplied  // for certain not applied, or the lease is lost and it does not count; `error`, an
+                // Unavailable, says which: deadline, lease, epoch or store
   };
   Kind kind = Kind::NotApplied;
   std::vector<StoreVersion> versions;

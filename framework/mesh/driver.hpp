@@ -49,6 +49,7 @@ class MeshNode::Driver final : private Outbound::Owner,
 
   void act(session::Write& action);
   void act(session::Close& action);
+  void act(session::Trust& action);
   void act(machine::Dial& action);
   void act(machine::Deliver& action);
   void act(machine::Credit& action);

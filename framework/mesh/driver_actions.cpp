@@ -15,6 +15,10 @@ void MeshNode::Driver::act(session::Close& action) {
   if (const auto end = link_end(action.connection)) end->close(std::move(action.reason));
 }
 
+void MeshNode::Driver::act(session::Trust& action) {
+  if (const auto end = link_end(action.connection)) end->trust();
+}
+
 void MeshNode::Driver::act(machine::Dial& action) {
   metrics_.dials.add();
   const auto address = seams_.addresses.address_of(action.peer);
@@ -48,7 +52,6 @@ void MeshNode::Driver::act(machine::Credit& action) {
 
 void MeshNode::Driver::act(machine::Linked& action) {
   metrics_.links.add();
-  if (const auto end = link_end(action.connection)) end->trust();
   outbound_->note_session(action.peer);
   outbound_->note_refusal(action.peer, {});
   note(LogLevel::Info, "mesh.linked", action.peer.node.text, "connected");

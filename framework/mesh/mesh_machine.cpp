@@ -254,8 +254,10 @@ void MeshMachine::pass_on(const Peer& peer, session::Action& action) {
     actions_.push_back(machine::Deliver{peer, deliver->lane, std::move(deliver->message)});
   } else if (auto* credit = std::get_if<session::Credit>(&action)) {
     actions_.push_back(machine::Credit{peer, credit->lane, credit->credit});
-  } else if (const auto* linked = std::get_if<session::Linked>(&action)) {
-    actions_.push_back(machine::Linked{peer, linked->connection});
+  } else if (const auto* trust = std::get_if<session::Trust>(&action)) {
+    actions_.push_back(*trust);
+  } else if (std::holds_alternative<session::Linked>(action)) {
+    actions_.push_back(machine::Linked{peer});
   } else if (auto* unlinked = std::get_if<session::Unlinked>(&action)) {
     actions_.push_back(machine::Unlinked{peer, std::move(unlinked->reason)});
   } else if (auto* refused = std::get_if<session::DialRefused>(&action)) {

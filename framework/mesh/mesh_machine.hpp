@@ -43,7 +43,7 @@ struct Stop {
 using Event = std::variant<Send, Accepted, session::DialUp, session::DialFailed, session::Frames,
                            session::Down, session::TimerFired, EndRun, Stop>;
 
-// Actions besides session::Write and session::Close.
+// Actions besides session::Write, Close and Trust.
 struct Dial {
   Peer peer;
   ConnectionId connection = 0;
@@ -58,10 +58,8 @@ struct Credit {
   Lane lane = Lane::Messages;
   LaneCredit credit;
 };
-// The connection has become the session's: it may say more than a stranger.
 struct Linked {
   Peer peer;
-  ConnectionId connection = 0;
 };
 struct Unlinked {
   Peer peer;
@@ -82,8 +80,8 @@ struct Ended {
 };
 // After Stop: no session is left.
 struct Stopped {};
-using Action = std::variant<session::Write, session::Close, Dial, Deliver, Credit, Linked, Unlinked,
-                            Refused, DialLost, Ended, Stopped>;
+using Action = std::variant<session::Write, session::Close, session::Trust, Dial, Deliver, Credit,
+                            Linked, Unlinked, Refused, DialLost, Ended, Stopped>;
 using Actions = std::vector<Action>;
 
 }  // namespace machine

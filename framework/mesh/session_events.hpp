@@ -79,6 +79,10 @@ struct Credit {
   Lane lane = Lane::Messages;
   LaneCredit credit;
 };
+// The peer has proven itself there: it may say more than a stranger.
+struct Trust {
+  ConnectionId connection = 0;
+};
 struct Linked {
   ConnectionId connection = 0;
 };
@@ -97,8 +101,8 @@ struct DialLost {
 struct Ended {
   Error reason;
 };
-using Action = std::variant<Dial, Write, Close, Deliver, Credit, Linked, Unlinked, DialRefused,
-                            DialLost, Ended>;
+using Action = std::variant<Dial, Write, Close, Deliver, Credit, Trust, Linked, Unlinked,
+                            DialRefused, DialLost, Ended>;
 using Actions = std::vector<Action>;
 
 // What has passed; see MeshMetrics.

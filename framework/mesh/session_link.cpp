@@ -33,6 +33,9 @@ void SessionMachine::on(session::Frames& event, Instant now) {
 void SessionMachine::greet(ByteView bytes, Instant now) {
   for (auto& action : handshake_->on_frame(bytes)) {
     if (auto* say = std::get_if<handshake::Say>(&action)) {
+      // Much may follow the Welcome at once, before this side has seen it.
+      const bool is_response = handshake_->state() == DialHandshake::State::AwaitsWelcome;
+      if (is_response) actions_.push_back(session::Trust{connection_});
       write({std::move(say->frame)}, now);
     } else if (auto* refused = std::get_if<handshake::Refused>(&action)) {
       return act(*refused, now);

@@ -165,6 +165,7 @@ void SessionMachine::on(session::Offer& event, Instant now) {
   connection_ = event.connection;
   is_own_dial_ = false;
   adopted_ = event.response.dial;
+  actions_.push_back(session::Trust{connection_});
   write({SharedBytes(wire::encode(wire::MeshWelcome{positions()}))}, now);
   take_up(event.response.received, now);
 }

@@ -116,7 +116,8 @@ struct Node::Parts {
             .log = world.log,
             .events = world.events,
             .bindings = objects.bindings(),
-            .observer = world.turns};
+            .observer = world.turns,
+            .faults = world.faults};
   }
 
   void set_state(NodeState next) {
@@ -245,6 +246,8 @@ void Node::abandon() {
 }
 
 NodeState Node::state() const { return parts_->state.load(std::memory_order_acquire); }
+
+objects::ObjectsNode& Node::objects() { return parts_->objects; }
 
 const objects::NodeIdentity& Node::identity() const { return parts_->objects.identity(); }
 

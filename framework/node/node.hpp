@@ -13,6 +13,7 @@
 
 #include "node/world.hpp"
 #include "objects/frozen_application.hpp"
+#include "objects/objects_node.hpp"
 #include "objects/seams.hpp"
 #include "stream/client_links.hpp"
 #include "stream/stream_options.hpp"
@@ -54,6 +55,8 @@ class Node {
   void abandon();
 
   NodeState state() const;
+  // For tests and the admin side.
+  objects::ObjectsNode& objects();
   const objects::NodeIdentity& identity() const;
   // The port clients connect to; 0 before Serving and without a gateway.
   std::uint16_t stream_port() const;

@@ -1,6 +1,5 @@
 #include "objects/actor_cell.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,16 +16,6 @@ Logger logger_of(Core& core, const ActorId& id, const ActorType& type) {
 
 }  // namespace
 
-void ActorCell::Claim::on_claimed() {
-  cell_.core_.strand.post([cell = runtime::Ref<ActorCell>(&cell_), claim = this] {
-    const auto found = std::ranges::find(cell->claims_, claim, &std::unique_ptr<Claim>::get);
-    if (found == cell->claims_.end()) return;
-    const std::unique_ptr<Claim> granted = std::move(*found);
-    cell->claims_.erase(found);
-    granted->then_();
-  });
-}
-
 ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, ActorId id,
                      ObjectGeneration generation)
     : core_(core),
@@ -38,6 +27,7 @@ ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, A
       gates_(core.gates),
       gate_number_(gates_->add(*own_gate_)),
       mailbox_(*this, *own_gate_, core.config.mailbox),
+      claims_(core, *this, mailbox_),
       caller_(core, mesh.name, logger_of(core, id_, type)),
       timers_(core, mailbox_, type.handlers, this, nullptr),
       context_(*this, caller_, timers_) {}
@@ -98,20 +88,6 @@ bool ActorCell::clear_binding(const BindingIdentity& binding) {
 bool ActorCell::is_bound_to(const BindingIdentity& binding) const {
   std::lock_guard lock(mutex_);
   return binding_ == binding;
-}
-
-ActorCell::Claim* ActorCell::claim(std::function<void()> then) {
-  claims_.push_back(std::make_unique<Claim>(*this, std::move(then)));
-  Claim* waiting = claims_.back().get();
-  mailbox_.claim(*waiting);
-  return waiting;
-}
-
-bool ActorCell::withdraw(Claim* claim) {
-  const auto found = std::ranges::find(claims_, claim, &std::unique_ptr<Claim>::get);
-  if (found == claims_.end() || !mailbox_.withdraw_claim(**found)) return false;
-  claims_.erase(found);
-  return true;
 }
 
 }  // namespace spotmesh::objects

@@ -15,6 +15,7 @@
 
 #include "location/authority.hpp"
 #include "objects/caller.hpp"
+#include "objects/claims.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/object_state.hpp"
 #include "objects/object_timers.hpp"
@@ -84,31 +85,19 @@ class ActorCell final : public runtime::RefCounted {
   // be in use there.
   std::atomic<bool> is_leaving{false};
 
-  // Claims the Actor: no turn of it runs from the moment `then` is posted to the strand until
-  // release_claim(). Strand only. Claims are granted in order; the value withdraws one that is
-  // still waiting.
-  //
-  // A claim is kept here until it is granted, so that one that an abandoned gate never grants ends
-  // with the cell.
-  class Claim final : public runtime::ClaimWaiter {
-   public:
-    Claim(ActorCell& cell, std::function<void()> then) : cell_(cell), then_(std::move(then)) {}
-    void on_claimed() override;
-
-   private:
-    ActorCell& cell_;
-    std::function<void()> then_;
-  };
-  Claim* claim(std::function<void()> then);
-  bool withdraw(Claim* claim);
-  void release_claim() { mailbox_.release_claim(); }
+  // A callback that takes this Actor, and what ends it, claims it first. Strand only.
+  using Claim = Claims::Claim;
+  Claim* claim(std::function<void()> then) { return claims_.claim(std::move(then)); }
+  bool withdraw(Claim* claim) { return claims_.withdraw(claim); }
+  void release_claim() { claims_.release(); }
 
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Actor
-  bool is_to_be_destroyed = false;                        // when no Join is pending any more
+  bool is_record_going = false;     // the end of the record has begun: it is not asserted again
+  bool is_to_be_destroyed = false;  // when no Join is pending any more
   // The node ends: claims that nobody will grant any more let go of what they keep.
-  void drop_claims() { claims_.clear(); }
+  void drop_claims() { claims_.drop(); }
 
  private:
   ~ActorCell() override;
@@ -122,6 +111,7 @@ class ActorCell final : public runtime::RefCounted {
   const std::shared_ptr<LiveGates> gates_;
   const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
+  Claims claims_;
   Caller caller_;
   ObjectTimers timers_;
   ActorContext context_;
@@ -132,7 +122,6 @@ class ActorCell final : public runtime::RefCounted {
   std::optional<BindingIdentity> binding_;
 
   std::atomic<bool> is_in_transition_{false};
-  std::vector<std::unique_ptr<Claim>> claims_;
 };
 
 }  // namespace spotmesh::objects

@@ -128,7 +128,8 @@ Result<void> BindingTable::relay(const ActorId& id, const BindingIdentity& bindi
   if (!actor) {
     return fail(Error::unavailable(fmt::format("Actor '{}' is no longer there", id.text())));
   }
-  if (!actor->is_bound_to(binding)) {
+  if (!actor->is_bound_to(binding) &&
+      !runtime::fault_strikes(core_.seams.faults, "binding.take-stale")) {
     core_.metrics.stale_refused.add();
     return fail(Error::invalid_operation(
         fmt::format("{} is no longer bound to this session", actor->name())));

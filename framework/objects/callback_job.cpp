@@ -38,6 +38,7 @@ class CallbackJob final : public runtime::Job {
     post(std::move(error));
   }
 
+  std::string_view what() const override { return what_; }
   void refuse(const Error& error) override { post(error); }
 
  private:

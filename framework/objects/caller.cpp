@@ -19,4 +19,6 @@ Result<runtime::Turn*> Caller::require_turn(std::string_view what) const {
   return turn;
 }
 
+bool Caller::may_call() const { return runtime::Turn::current() != nullptr && !core_.is_stopped(); }
+
 }  // namespace spotmesh::objects

@@ -27,6 +27,8 @@ class Caller {
   // The turn that a call is made on: InvalidOperation outside every turn, ShuttingDown when the
   // node takes no new work. `what` names the call ("send to Actor 'x'").
   Result<runtime::Turn*> require_turn(std::string_view what) const;
+  // Whether require_turn() gives a turn; for who has no name yet.
+  bool may_call() const;
 
  private:
   Core& core_;

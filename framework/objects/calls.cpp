@@ -30,7 +30,11 @@ Result<void> check_target(const Envelope& envelope) {
       !valid) {
     return valid;
   }
-  return objects::check_message(envelope.message, envelope.what());
+  // Named only when it fails: what a call is called costs more than the call.
+  auto fits = objects::check_message(envelope.message);
+  if (fits) return {};
+  return fail(
+      Error(fits.error().kind(), fmt::format("{}: {}", envelope.what(), fits.error().message())));
 }
 
 // A request that could only wait for the turn that makes it, or for the barrier behind it.
@@ -53,10 +57,11 @@ Result<void> check_no_self_wait(objects::Core& core, const runtime::Turn& turn,
     return fail(Error::invalid_operation(
         what + " would wait behind the Join that this handler has registered for it"));
   }
-  const bool is_own_mailbox =
-      mailbox == &turn.mailbox() || (actor && scope != nullptr && scope->actor() == actor.get());
+  // A Spot's handler that yields leaves its mailbox; an Actor's keeps it.
+  const bool is_own_actor =
+      actor && (mailbox == &turn.mailbox() || (scope != nullptr && scope->actor() == actor.get()));
   const bool waits_on_own_gate = waiting == Waiting::KeepTurn && mailbox->runs_on(turn.gate());
-  if (is_own_mailbox || waits_on_own_gate) {
+  if (is_own_actor || waits_on_own_gate) {
     return fail(Error::invalid_operation(
         what + " would wait for this very turn: send it, or yield where the two share a gate"));
   }
@@ -97,8 +102,8 @@ Task<Result<void>> SendCall::submit() {
   if (auto taken = take_submission(); !taken) return objects::failed<void>(taken.error());
   Envelope envelope{.kind = kind_, .id = id_, .message = std::move(message_)};
   if (auto valid = check_target(envelope); !valid) return objects::failed<void>(valid.error());
-  if (auto turn = caller_->require_turn(envelope.what()); !turn) {
-    return objects::failed<void>(turn.error());
+  if (!caller_->may_call()) {
+    return objects::failed<void>(caller_->require_turn(envelope.what()).error());
   }
   auto accepted = runtime::make_completion<Result<void>>();
   envelope.accepted = accepted;

@@ -8,6 +8,7 @@
 
 #include "objects/actor_cell.hpp"
 #include "objects/caller.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
 #include "objects/session_routes.hpp"
@@ -124,6 +125,20 @@ Task<Result<bool>> SpotContext::destroy_actor(Actor& actor) {
         fmt::format("{} is no member of an Entry Spot that could destroy it here", member.name())));
   }
   return actors().destroy(member.ref());
+}
+
+Result<void> ActorContext::checkpoint_after_turn() {
+  objects::ObjectScope* scope = objects::ObjectScope::current();
+  const bool is_own_turn = scope != nullptr && scope->actor() == &cell_;
+  if (cell_.type().model->checkpoint_adapter == nullptr || !is_own_turn) {
+    return fail(Error::invalid_operation(fmt::format(
+        "{} cannot be checkpointed here: its type '{}' {}", cell_.name(), cell_.type().name.text(),
+        is_own_turn ? "is not checkpointed_by an adapter" : "is asked outside of its own turns")));
+  }
+  scope->add_after_turn([cell = runtime::Ref<objects::ActorCell>(&cell_)] {
+    cell->core().strand.post([cell] { cell->core().checkpoints->request(*cell); });
+  });
+  return {};
 }
 
 Result<void> SpotContext::destroy_actor_after_turn(Actor& actor) {

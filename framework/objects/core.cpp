@@ -7,12 +7,14 @@
 #include "base/random.hpp"
 #include "objects/binding_table.hpp"
 #include "objects/capacity.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/creation_run.hpp"
 #include "objects/creations.hpp"
 #include "objects/destructions.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
@@ -46,6 +48,8 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       operations(std::make_unique<StoreOperations>(*this)),
       directory(std::make_unique<NodeDirectory>(*this)),
       router(std::make_unique<Router>(*this)),
+      reassertions(std::make_unique<Reassertions>(*this)),
+      checkpoints(std::make_unique<Checkpoints>(*this)),
       creations(std::make_unique<Creations>(*this)),
       destructions(std::make_unique<Destructions>(*this)),
       joins(std::make_unique<Joins>(*this)),
@@ -67,13 +71,20 @@ runtime::Ref<runtime::Gate> Core::new_gate() {
   return runtime::make_ref<runtime::Gate>(runtime::GateEnvironment{.clock = seams.clock,
                                                                    .scheduler = seams.scheduler,
                                                                    .admission = &admission,
-                                                                   .observer = seams.observer});
+                                                                   .observer = seams.observer,
+                                                                   .faults = seams.faults});
 }
 
 void Core::log(LogLevel level, std::string message, std::vector<LogField> fields) const {
   if (seams.log.is_enabled(level)) {
     seams.log.write(level, "objects", std::move(message), std::move(fields));
   }
+}
+
+void Core::quarantine(const Error& error) {
+  if (error.kind() != ErrorKind::DataLost) return;
+  metrics.quarantined_records.add();
+  log(LogLevel::Error, "a record of the Location Store is quarantined: " + error.message());
 }
 
 void Core::emit(std::string_view kind, std::string subject, std::vector<LogField> fields) const {

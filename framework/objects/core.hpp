@@ -26,6 +26,7 @@ namespace spotmesh::objects {
 
 class BindingTable;
 class Capacity;
+class Checkpoints;
 class Creations;
 class Destructions;
 class Joins;
@@ -33,6 +34,7 @@ class LeaseDriver;
 class NodeDirectory;
 class Registry;
 class RequestTable;
+class Reassertions;
 class Router;
 class SessionRoutes;
 class SpotCell;
@@ -73,6 +75,8 @@ class Core {
   std::unique_ptr<StoreOperations> operations;
   std::unique_ptr<NodeDirectory> directory;
   std::unique_ptr<Router> router;
+  std::unique_ptr<Reassertions> reassertions;
+  std::unique_ptr<Checkpoints> checkpoints;
   std::unique_ptr<Creations> creations;
   std::unique_ptr<Destructions> destructions;
   std::unique_ptr<Joins> joins;
@@ -94,6 +98,8 @@ class Core {
   Instant now() const { return seams.clock.now(); }
   runtime::Ref<runtime::Gate> new_gate();
   void log(LogLevel level, std::string message, std::vector<LogField> fields = {}) const;
+  // What an operation found, if that was a record that does not parse: named and counted.
+  void quarantine(const Error& error);
   void emit(std::string_view kind, std::string subject, std::vector<LogField> fields = {}) const;
 
  private:

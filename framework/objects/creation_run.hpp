@@ -28,7 +28,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   void perform(location::create::RunFactory& action);
   void perform(location::create::DiscardInstance&);
   void perform(location::create::Answer& action);
-  void perform(location::create::Done&);
+  void perform(location::create::Done& action);
 
   const std::uint64_t order;
 

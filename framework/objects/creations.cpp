@@ -171,6 +171,18 @@ void CreationRun::perform(location::create::Answer& action) {
   std::exchange(done_, nullptr)(reply);
 }
 
-void CreationRun::perform(location::create::Done&) { owner_.runs_.erase(shared_from_this()); }
+void CreationRun::perform(location::create::Done& action) {
+  if (action.leftover.has_value()) {
+    const location::ObjectKey object = object_key(spec_.kind, spec_.id);
+    core_.operations->remove(
+        {.what = "removing what a creation of " + object.name + " left over",
+         .key = object.key,
+         .generation = *action.leftover,
+         .version = {},
+         .deadline = core_.now() + limits::default_operation_timeout},
+        [](const Error&) {}, [](const location::RemoveOutcome&) {});
+  }
+  owner_.runs_.erase(shared_from_this());
+}
 
 }  // namespace spotmesh::objects

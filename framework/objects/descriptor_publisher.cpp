@@ -13,6 +13,7 @@ namespace spotmesh::objects {
 namespace {
 
 constexpr Duration rewrite_interval = std::chrono::seconds(5);
+constexpr Duration retry_pause = std::chrono::milliseconds(200);
 
 location::CapacityHint hint(const Capacity::Usage& usage, std::uint64_t limit) {
   return {.active = usage.active, .pending = usage.pending, .limit = limit};
@@ -39,7 +40,7 @@ location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity) {
 }  // namespace
 
 DescriptorPublisher::DescriptorPublisher(Core& core)
-    : core_(core), timer_(core, [this] { on_timer(); }) {}
+    : core_(core), timer_(core, [this] { look(); }) {}
 
 location::NodeDescriptor DescriptorPublisher::descriptor() const {
   location::NodeDescriptor node{.stamp = *core_.lease->view().stamp,
@@ -57,47 +58,79 @@ location::NodeDescriptor DescriptorPublisher::descriptor() const {
 void DescriptorPublisher::publish(location::HostState state,
                                   std::function<void(Result<void>)> done) {
   state_ = state;
-  write(std::move(done));
+  tell({});
+  done_ = std::move(done);
+  look();
 }
 
-void DescriptorPublisher::write(std::function<void(Result<void>)> done) {
-  if (is_writing_) {
-    is_changed_ = true;
-    return done({});
-  }
-  is_writing_ = true;
-  const std::string key = location::keys::node(core_.identity.rid);
+void DescriptorPublisher::tell(Result<void> result) {
+  if (auto done = std::exchange(done_, nullptr)) done(std::move(result));
+}
+
+void DescriptorPublisher::stop() {
+  is_stopped_ = true;
+  timer_.cancel();
+  tell(fail(Error::unavailable("the node ended before its descriptor was written")));
+}
+
+void DescriptorPublisher::reassert() {
+  written_.reset();
+  must_read_ = true;
+  look();
+}
+
+// Writes it if it has changed; one thing at a time.
+void DescriptorPublisher::look() {
+  if (is_stopped_ || is_busy_ || !core_.lease->view().is_held) return;
+  if (must_read_) return read();
   location::NodeDescriptor wanted = descriptor();
+  if (written_ == wanted) return timer_.arm(core_.now() + rewrite_interval);
+  write(std::move(wanted));
+}
+
+void DescriptorPublisher::read() {
+  is_busy_ = true;
+  core_.store->read({location::keys::node(core_.identity.rid)},
+                    [this](const Result<location::ReadResult>& result) {
+                      is_busy_ = false;
+                      if (is_stopped_) return;
+                      if (!result || result->epoch != core_.lease->view().epoch) {
+                        return timer_.arm(core_.now() + retry_pause);
+                      }
+                      must_read_ = false;
+                      const auto& stored = result->values.at(0);
+                      version_ = stored ? std::optional(stored->version) : std::nullopt;
+                      look();
+                    });
+}
+
+void DescriptorPublisher::write(location::NodeDescriptor wanted) {
+  is_busy_ = true;
+  const std::string key = location::keys::node(core_.identity.rid);
   location::Commit commit = location::owned_commit(core_.lease->view());
   commit.conditions.push_back({key, version_});
   commit.writes.push_back({key, encode(wanted)});
-  core_.operations->settle("descriptor of node " + core_.identity.rid.text, std::move(commit),
-                           core_.now() + limits::default_operation_timeout,
-                           [this, wanted = std::move(wanted),
-                            done = std::move(done)](const location::SettleOutcome& outcome) {
-                             is_writing_ = false;
-                             Result<void> result;
-                             if (outcome.kind == location::SettleOutcome::Kind::Applied) {
-                               version_ = outcome.versions.front();
-                               written_ = wanted;
-                             } else {
-                               result = fail(outcome.error.value_or(Error::unavailable(
-                                   "the node's descriptor was changed by somebody else")));
-                             }
-                             timer_.arm(core_.now() + rewrite_interval);
-                             done(result);
-                             if (std::exchange(is_changed_, false))
-                               write([](const Result<void>&) {});
-                           });
+  core_.operations->settle(
+      "descriptor of node " + core_.identity.rid.text, std::move(commit),
+      core_.now() + limits::default_operation_timeout,
+      [this, wanted = std::move(wanted)](const location::SettleOutcome& outcome) mutable {
+        on_settled(std::move(wanted), outcome);
+      });
 }
 
-void DescriptorPublisher::on_timer() {
-  if (!core_.lease->view().is_held) return;
-  if (written_ == descriptor()) {
-    timer_.arm(core_.now() + rewrite_interval);
-  } else {
-    write([](const Result<void>&) {});
+void DescriptorPublisher::on_settled(location::NodeDescriptor wanted,
+                                     const location::SettleOutcome& outcome) {
+  is_busy_ = false;
+  if (is_stopped_) return;
+  if (outcome.kind != location::SettleOutcome::Kind::Applied) {
+    // Another version, or another epoch: the key is this run's alone, so it is only read again.
+    must_read_ = true;
+    return timer_.arm(core_.now() + retry_pause);
   }
+  version_ = outcome.versions.front();
+  written_ = std::move(wanted);
+  if (written_->state == state_) tell({});
+  look();
 }
 
 }  // namespace spotmesh::objects

@@ -11,8 +11,10 @@
 #include "location/keys.hpp"
 #include "objects/callback_job.hpp"
 #include "objects/capacity.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/session_routes.hpp"
 #include "objects/store_operations.hpp"
@@ -57,16 +59,48 @@ Destructions::Done gone_before(Destructions::Done done) {
   };
 }
 
+// Ends the waiting for an object, if anybody still waits.
+template <typename Cell>
+void answer(std::map<const Cell*, std::vector<Destructions::Done>>& waiting, const Cell& cell,
+            const Result<bool>& result) {
+  const auto entry = waiting.extract(&cell);
+  if (entry.empty()) return;
+  for (const Destructions::Done& done : entry.mapped()) done(result);
+}
+
+// Tells those who wait why it goes on without them.
+template <typename Cell>
+void tell(std::map<const Cell*, std::vector<Destructions::Done>>& waiting, const Cell& cell,
+          const Error& error) {
+  const auto entry = waiting.find(&cell);
+  if (entry == waiting.end()) return;
+  for (const Destructions::Done& done : std::exchange(entry->second, {})) done(fail(error));
+}
+
 }  // namespace
 
 Instant Destructions::next_deadline() const {
   return core_.now() + limits::default_operation_timeout;
 }
 
-Destructions::Removal Destructions::judge(const location::SettleOutcome& outcome) const {
-  // A conflict on the object's own key: the record is not this incarnation's any more.
-  if (outcome.kind != location::SettleOutcome::Kind::NotApplied) return Removal::Gone;
-  return core_.lease->view().is_held ? Removal::Retry : Removal::Lost;
+Result<bool> Destructions::answer_to(const location::RemoveOutcome& outcome) {
+  using Kind = location::RemoveOutcome::Kind;
+  if (outcome.kind == Kind::Removed) return true;
+  if (outcome.kind == Kind::Gone) return false;
+  return fail(*outcome.error);
+}
+
+bool Destructions::is_over(const location::RemoveOutcome& outcome) {
+  // With the lease everything of this node has ended where it stood.
+  return outcome.kind != location::RemoveOutcome::Kind::LeaseLost;
+}
+
+std::optional<Error> Destructions::quiet_time(const std::string& what) const {
+  if (core_.now() >= core_.lease->view().quiet_until) return {};
+  return Error::unavailable(
+      what +
+      ": the Location Store has a new epoch; nothing is ended until its owners have told "
+      "what they hold");
 }
 
 Destructions::Done Destructions::bounded(std::string what, Instant deadline, Done done) {
@@ -91,11 +125,13 @@ void Destructions::destroy_later(ActorCell& actor) {
 void Destructions::after_transition(ActorCell& actor) {
   if (!actor.is_to_be_destroyed || actor.is_in_transition()) return;
   actor.is_to_be_destroyed = false;
-  destroy(actor.ref(), next_deadline(), [this, name = actor.name()](const Result<bool>& ended) {
-    if (ended) return;
-    core_.log(LogLevel::Warning,
-              fmt::format("{} was to be destroyed: {}", name, to_string(ended.error())));
-  });
+  // In a quiet time, too: it is waited out.
+  destroy_here(Ref<ActorCell>(&actor), next_deadline(),
+               [this, name = actor.name()](const Result<bool>& ended) {
+                 if (ended) return;
+                 core_.log(LogLevel::Warning, fmt::format("{} was to be destroyed: {}", name,
+                                                          to_string(ended.error())));
+               });
 }
 
 void Destructions::destroy(const ActorRef& ref, Instant deadline, Done done) {
@@ -105,6 +141,15 @@ void Destructions::destroy(const ActorRef& ref, Instant deadline, Done done) {
     return done(
         fail(another_incarnation(actor->name(), ref.object_generation, actor->generation())));
   }
+  if (actor->state != CellState::Ending) {
+    if (auto error = quiet_time("destroy of " + actor->name())) {
+      return done(fail(*std::move(error)));
+    }
+  }
+  destroy_here(actor, deadline, std::move(done));
+}
+
+void Destructions::destroy_here(const Ref<ActorCell>& actor, Instant deadline, Done done) {
   if (actor->state == CellState::Ending) {
     waiting_actors_[actor.get()].push_back(
         bounded("destroy of " + actor->name(), deadline, gone_before(std::move(done))));
@@ -152,36 +197,46 @@ void Destructions::on_claimed(const Ref<ActorCell>& actor, Instant deadline) {
 }
 
 void Destructions::remove_record(const Ref<ActorCell>& actor, Instant deadline) {
-  core_.operations->settle(
-      "destroy of " + actor->name(),
-      location::remove_object(core_.lease->view(), location::keys::actor(actor->id()),
-                              actor->authority->version),
-      deadline, [this, actor](const location::SettleOutcome& outcome) {
-        switch (judge(outcome)) {
-          case Removal::Gone:
-            return finish_destroy(actor);
-          case Removal::Retry:
-            for (const Done& done : std::exchange(waiting_actors_[actor.get()], {})) {
-              done(fail(*outcome.error));
-            }
-            return remove_record(actor, next_deadline());
-          case Removal::Lost:
-            return;
-        }
-      });
+  actor->is_record_going = true;
+  if (runtime::fault_strikes(core_.seams.faults, "destroy.keep-record")) {
+    location::RemoveOutcome kept;
+    kept.kind = location::RemoveOutcome::Kind::Removed;
+    return on_removed(actor, kept);
+  }
+  core_.reassertions->forget(location::keys::actor(actor->id()));
+  core_.operations->remove(
+      {.what = "destroy of " + actor->name(),
+       .key = location::keys::actor(actor->id()),
+       .generation = actor->generation(),
+       .version = actor->authority->version,
+       .deadline = deadline,
+       .companions = core_.checkpoints->end(*actor)},
+      [this, actor](const Error& error) { tell(waiting_actors_, *actor, error); },
+      [this, actor](const location::RemoveOutcome& outcome) { on_removed(actor, outcome); });
 }
 
-void Destructions::finish_destroy(const Ref<ActorCell>& actor) {
-  actor->state = CellState::Gone;
-  core_.registry->remove(*actor);
-  core_.lease->holdings().remove(location::keys::actor(actor->id()), actor->generation());
-  core_.capacity->free_actor(actor->mesh());
-  const Ref<SpotCell> spot = actor->spot();
-  spot->member_count.fetch_sub(1);
-  actor->release_claim();
-  core_.emit("actor.destroyed", actor->id().text());
-  auto waiting = waiting_actors_.extract(actor.get());
-  for (const Done& done : waiting.mapped()) done(true);
+void Destructions::on_removed(const Ref<ActorCell>& actor, const location::RemoveOutcome& outcome) {
+  // One that was stepped down from meanwhile has nothing left to free.
+  if (is_over(outcome) && actor->state != CellState::Gone) {
+    actor->state = CellState::Gone;
+    core_.registry->remove(*actor);
+    core_.lease->holdings().remove(location::keys::actor(actor->id()), actor->generation());
+    if (!runtime::fault_strikes(core_.seams.faults, "capacity.leak")) {
+      core_.capacity->free_actor(actor->mesh());
+    }
+    actor->spot()->member_count.fetch_sub(1);
+    actor->release_claim();
+    core_.emit("actor.destroyed", actor->id().text());
+  }
+  answer(waiting_actors_, *actor, answer_to(outcome));
+}
+
+void Destructions::stepped_down(const ActorCell& actor, const Error& reason) {
+  answer(waiting_actors_, actor, fail(reason));
+}
+
+void Destructions::stepped_down(const SpotCell& spot, const Error& reason) {
+  answer(waiting_spots_, spot, fail(reason));
 }
 
 void Destructions::close(const SpotRef& ref, Instant deadline, Done done) {
@@ -199,6 +254,7 @@ void Destructions::close(const SpotRef& ref, Instant deadline, Done done) {
     return;
   }
   if (!spot->is_empty()) return done(false);
+  if (auto error = quiet_time("close of " + spot->name())) return done(fail(*std::move(error)));
   waiting_spots_[spot.get()].push_back(
       bounded("close of " + spot->name(), deadline, std::move(done)));
   begin_close(spot, ClosingReason::Requested, deadline);
@@ -219,14 +275,21 @@ void Destructions::close_if_empty(SpotCell& spot) {
   begin_close(Ref<SpotCell>(&spot), ClosingReason::Empty, next_deadline());
 }
 
+// Once its own handlers have ended, those that have yielded too; no other starts until `done` has
+// had its say.
 void Destructions::run_closing(SpotCell& spot, ClosingReason reason, Instant deadline,
                                std::function<void()> done) {
-  push_callback(
-      core_, spot.mailbox(), {.what = "on_closing", .spot = &spot},
-      [&spot, reason, deadline] {
-        return SpotCallbacks::closing(*spot.object(), reason, deadline);
-      },
-      [done = std::move(done)](const std::optional<Error>&) { done(); });
+  spot.stand_still([this, kept = Ref<SpotCell>(&spot), reason, deadline, done = std::move(done)] {
+    push_callback(
+        core_, kept->mailbox(), {.what = "on_closing", .spot = kept.get()},
+        [kept, reason, deadline] {
+          return SpotCallbacks::closing(*kept->object(), reason, deadline);
+        },
+        [kept, done](const std::optional<Error>&) {
+          done();
+          kept->go_on();
+        });
+  });
 }
 
 void Destructions::begin_close(const Ref<SpotCell>& spot, ClosingReason reason, Instant deadline) {
@@ -241,33 +304,27 @@ void Destructions::begin_close(const Ref<SpotCell>& spot, ClosingReason reason, 
 }
 
 void Destructions::remove_record(const Ref<SpotCell>& spot, Instant deadline) {
-  core_.operations->settle(
-      "close of " + spot->name(),
-      location::remove_object(core_.lease->view(), location::keys::spot(spot->id()),
-                              spot->authority->version),
-      deadline, [this, spot](const location::SettleOutcome& outcome) {
-        switch (judge(outcome)) {
-          case Removal::Gone:
-            return finish_close(spot);
-          case Removal::Retry:
-            for (const Done& done : std::exchange(waiting_spots_[spot.get()], {})) {
-              done(fail(*outcome.error));
-            }
-            return remove_record(spot, next_deadline());
-          case Removal::Lost:
-            return;
-        }
-      });
+  spot->is_record_going = true;
+  core_.reassertions->forget(location::keys::spot(spot->id()));
+  core_.operations->remove(
+      {.what = "close of " + spot->name(),
+       .key = location::keys::spot(spot->id()),
+       .generation = spot->generation(),
+       .version = spot->authority->version,
+       .deadline = deadline},
+      [this, spot](const Error& error) { tell(waiting_spots_, *spot, error); },
+      [this, spot](const location::RemoveOutcome& outcome) { on_removed(spot, outcome); });
 }
 
-void Destructions::finish_close(const Ref<SpotCell>& spot) {
-  spot->state = CellState::Gone;
-  core_.registry->remove(*spot);
-  core_.lease->holdings().remove(location::keys::spot(spot->id()), spot->generation());
-  core_.capacity->free_spot(spot->mesh(), spot->type());
-  core_.emit("spot.closed", spot->id().text());
-  auto waiting = waiting_spots_.extract(spot.get());
-  for (const Done& done : waiting.mapped()) done(true);
+void Destructions::on_removed(const Ref<SpotCell>& spot, const location::RemoveOutcome& outcome) {
+  if (is_over(outcome) && spot->state != CellState::Gone) {
+    spot->state = CellState::Gone;
+    core_.registry->remove(*spot);
+    core_.lease->holdings().remove(location::keys::spot(spot->id()), spot->generation());
+    core_.capacity->free_spot(spot->mesh(), spot->type());
+    core_.emit("spot.closed", spot->id().text());
+  }
+  answer(waiting_spots_, *spot, answer_to(outcome));
 }
 
 }  // namespace spotmesh::objects

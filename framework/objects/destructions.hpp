@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 #include <spotmesh/time.hpp>
 
 #include "location/find.hpp"
-#include "location/settle.hpp"
+#include "location/remove.hpp"
 #include "objects/actor_cell.hpp"
 #include "objects/spot_cell.hpp"
 
@@ -41,6 +42,10 @@ class Destructions {
   void run_closing(SpotCell& spot, ClosingReason reason, Instant deadline,
                    std::function<void()> done);
 
+  // This node has stepped down from it: who waits for its end gets `reason`.
+  void stepped_down(const ActorCell& actor, const Error& reason);
+  void stepped_down(const SpotCell& spot, const Error& reason);
+
   std::size_t under_way() const { return waiting_actors_.size() + waiting_spots_.size(); }
 
  private:
@@ -48,19 +53,23 @@ class Destructions {
   using SpotPtr = runtime::Ref<SpotCell>;
 
   void destroy_elsewhere(const ActorRef& ref, Instant deadline, Done done);
+  void destroy_here(const ActorPtr& actor, Instant deadline, Done done);
   void begin_destroy(const ActorPtr& actor, Instant deadline);
   void on_claimed(const ActorPtr& actor, Instant deadline);
   void remove_record(const ActorPtr& actor, Instant deadline);
-  void finish_destroy(const ActorPtr& actor);
+  void on_removed(const ActorPtr& actor, const location::RemoveOutcome& outcome);
 
   void close_elsewhere(const SpotRef& ref, Instant deadline, Done done);
   void begin_close(const SpotPtr& spot, ClosingReason reason, Instant deadline);
   void remove_record(const SpotPtr& spot, Instant deadline);
-  void finish_close(const SpotPtr& spot);
+  void on_removed(const SpotPtr& spot, const location::RemoveOutcome& outcome);
 
-  // Whether the record is gone for good; else it is tried again, unless the lease is lost.
-  enum class Removal { Gone, Retry, Lost };
-  Removal judge(const location::SettleOutcome& outcome) const;
+  // What the end of its record means for those who wait.
+  static Result<bool> answer_to(const location::RemoveOutcome& outcome);
+  // Whether the Actor or Spot lives here no more, so that what it had is freed.
+  static bool is_over(const location::RemoveOutcome& outcome);
+  // In the quiet time of a new epoch nothing is ended: the store may have forgotten who lives.
+  std::optional<Error> quiet_time(const std::string& what) const;
   Instant next_deadline() const;
   // Answers with DeadlineExceeded at the deadline if nothing has answered before.
   Done bounded(std::string what, Instant deadline, Done done);

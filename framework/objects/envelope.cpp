@@ -31,18 +31,18 @@ void Envelope::refuse(Error error) {
   }
 }
 
-Result<void> check_message(const Message& message, std::string_view what) {
+Result<void> check_message(const Message& message) {
   if (message.payload().size() > limits::message_bytes) {
     return fail(
-        Error::invalid_operation(fmt::format("{}: the message has {} bytes; {} are allowed", what,
+        Error::invalid_operation(fmt::format("the message has {} bytes; {} are allowed",
                                              message.payload().size(), limits::message_bytes)));
   }
   std::size_t bytes = 0;
   for (const auto& [key, value] : message.metadata()) bytes += key.size() + value.size();
   if (message.metadata().size() > limits::metadata_pairs || bytes > limits::metadata_bytes) {
     return fail(Error::invalid_operation(fmt::format(
-        "{}: metadata of {} pairs and {} bytes; {} and {} are allowed", what,
-        message.metadata().size(), bytes, limits::metadata_pairs, limits::metadata_bytes)));
+        "metadata of {} pairs and {} bytes; {} and {} are allowed", message.metadata().size(),
+        bytes, limits::metadata_pairs, limits::metadata_bytes)));
   }
   return {};
 }

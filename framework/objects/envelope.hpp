@@ -86,9 +86,9 @@ struct Envelope {
   void refuse(Error error);
 };
 
-// InvalidOperation when the payload or the metadata are larger than the limits allow. `what` names
-// the call.
-Result<void> check_message(const Message& message, std::string_view what);
+// InvalidOperation when the payload or the metadata are larger than the limits allow. The caller
+// adds the name of the call.
+Result<void> check_message(const Message& message);
 
 std::string target_name(TargetKind kind, std::string_view id);
 

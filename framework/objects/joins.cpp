@@ -8,6 +8,7 @@
 #include <spotmesh/limits.hpp>
 
 #include "location/authority.hpp"
+#include "location/keys.hpp"
 #include "objects/actor_cell.hpp"
 #include "objects/callback_job.hpp"
 #include "objects/core.hpp"
@@ -16,6 +17,7 @@
 #include "objects/lease_driver.hpp"
 #include "objects/machine_driver.hpp"
 #include "objects/membership.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/store_operations.hpp"
@@ -212,7 +214,11 @@ void Joins::Run::perform(join::CommitMembership&) {
     return feed(join::CommitFailed{Error::unavailable(
         what + ": this node's lease does not allow a change of membership now")});
   }
+  core_.reassertions->unsettled(location::keys::actor(actor_->id()));
   committing_ = moved_record(*actor_, *former_, *target_);
+  if (runtime::fault_strikes(core_.seams.faults, "join.skip-commit")) {
+    return feed(join::Committed{});
+  }
   core_.operations->settle(
       what, membership_commit(core_.lease->view(), *actor_, *former_, *target_, *committing_),
       join_.deadline, [self = shared_from_this()](const location::SettleOutcome& outcome) {
@@ -221,17 +227,18 @@ void Joins::Run::perform(join::CommitMembership&) {
 }
 
 void Joins::Run::on_settled(const location::SettleOutcome& outcome) {
-  switch (outcome.kind) {
-    case location::SettleOutcome::Kind::Applied:
-      actor_->authority = location::VersionedAuthority{*std::exchange(committing_, std::nullopt),
-                                                       outcome.versions.front()};
-      return feed(join::Committed{});
-    case location::SettleOutcome::Kind::Conflict:
-      return feed(join::CommitFailed{
-          membership_conflict(outcome.failed_key, *actor_, *target_, what_of(join_))});
-    case location::SettleOutcome::Kind::NotApplied:
-      return feed(join::CommitFailed{*outcome.error});
+  const bool is_applied = outcome.kind == location::SettleOutcome::Kind::Applied;
+  if (is_applied) {
+    actor_->authority = location::VersionedAuthority{*std::exchange(committing_, std::nullopt),
+                                                     outcome.versions.front()};
   }
+  core_.reassertions->settled(actor_);
+  if (is_applied) return feed(join::Committed{});
+  if (outcome.kind == location::SettleOutcome::Kind::NotApplied) {
+    return feed(join::CommitFailed{*outcome.error});
+  }
+  feed(join::CommitFailed{
+      membership_conflict(outcome.failed_key, *actor_, *target_, what_of(join_))});
 }
 
 void Joins::Run::perform(join::DetachFromFormer&) {
@@ -248,6 +255,8 @@ void Joins::Run::perform(join::DetachFromFormer&) {
 }
 
 void Joins::Run::perform(join::SwitchMembership&) {
+  // Stepped down from meanwhile: it is no member of anything any more.
+  if (actor_->state == CellState::Gone) return;
   actor_->is_leaving.store(true, std::memory_order_release);
   actor_->mailbox().move_to(target_->shares_gate() ? target_->gate() : actor_->own_gate());
   actor_->set_spot(target_);
@@ -260,9 +269,13 @@ void Joins::Run::perform(join::SwitchMembership&) {
 Task<void> Joins::Run::join_target(std::shared_ptr<Run> self) {
   if (self->target_->shares_gate()) self->target_->add_member(self->actor_);
   co_await SpotCallbacks::joined_actor(*self->target_->object(), *self->actor_->object());
+  if (runtime::fault_strikes(self->core_.seams.faults, "join.joined-twice")) {
+    co_await SpotCallbacks::joined_actor(*self->target_->object(), *self->actor_->object());
+  }
 }
 
 void Joins::Run::perform(join::RunJoined&) {
+  if (actor_->state == CellState::Gone) return feed(join::JoinedRan{});
   const auto self = shared_from_this();
   push_callback(
       core_, target_->mailbox(),
@@ -272,10 +285,12 @@ void Joins::Run::perform(join::RunJoined&) {
 }
 
 Task<void> Joins::Run::leave_former(std::shared_ptr<Run> self) {
+  if (runtime::fault_strikes(self->core_.seams.faults, "join.skip-leave")) co_return;
   co_await SpotCallbacks::leave_actor(*self->former_->object(), *self->actor_->object());
 }
 
 void Joins::Run::perform(join::RunLeave&) {
+  if (actor_->state == CellState::Gone) return feed(join::LeaveRan{});
   const auto self = shared_from_this();
   push_callback(
       core_, former_->mailbox(),

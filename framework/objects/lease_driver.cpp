@@ -5,6 +5,7 @@
 #include "objects/core.hpp"
 #include "objects/machine_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/router.hpp"
 
 namespace spotmesh::objects {
@@ -21,16 +22,16 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
   const location::LeaseMachine& machine() const { return machine_; }
 
   void perform(location::lease::Acquired&) {
-    extend();
+    driver_.extend_admission();
     driver_.on_acquired();
   }
-  void perform(location::lease::Extended&) { extend(); }
+  void perform(location::lease::Extended&) { driver_.extend_admission(); }
   void perform(location::lease::EpochChanged&) {
     core_.router->forget_routes();
     driver_.events_.epoch_changed();
   }
   void perform(location::lease::Reasserted&) {
-    extend();
+    core_.reassertions->begin();
     driver_.events_.reasserted();
   }
   void perform(location::lease::QuietTimeOver&) {
@@ -48,8 +49,6 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
   }
 
  private:
-  void extend() { core_.admission.extend(machine_.view().admission_deadline); }
-
   LeaseDriver& driver_;
   location::LeaseMachine machine_;
 };
@@ -57,7 +56,16 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
 class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::watch::Event> {
  public:
   WatchRun(Core& core, const location::LeaseView& lease)
-      : MachineDriver(core), machine_(core.config.lease, lease, core.seams.random) {}
+      : MachineDriver(core),
+        machine_(watch_config(core), lease, core.seams.random, core.seams.faults) {}
+
+  static location::LeaseConfig watch_config(const Core& core) {
+    location::LeaseConfig config = core.config.lease;
+    if (runtime::fault_strikes(core.seams.faults, "fence.too-early")) {
+      config.ttl = config.margin = config.renew_timeout;
+    }
+    return config;
+  }
 
   location::BeatWatchMachine& machine() { return machine_; }
 
@@ -95,6 +103,14 @@ void LeaseDriver::start(Events events) {
   events_ = std::move(events);
   is_started_ = true;
   lease_->feed(location::lease::Start{});
+}
+
+bool LeaseDriver::is_reasserting() const {
+  return lease_->machine().state() == location::LeaseMachine::State::Reasserting;
+}
+
+void LeaseDriver::extend_admission() {
+  if (!core_.reassertions->is_pending()) core_.admission.extend(view().admission_deadline);
 }
 
 bool LeaseDriver::can_release() const {

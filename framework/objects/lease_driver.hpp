@@ -37,6 +37,11 @@ class LeaseDriver {
   bool can_release() const;
 
   const location::LeaseView& view() const;
+  // A new epoch was seen, and the lease does not stand in it yet.
+  bool is_reasserting() const;
+  // What the last renewal gave holds for this node's turns, unless objects are still to be asserted
+  // in a new epoch.
+  void extend_admission();
   const location::AuthorityEnvironment& environment() const;
   Holdings& holdings() { return holdings_; }
   // InternalFailure when no generation is left.

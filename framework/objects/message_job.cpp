@@ -143,6 +143,11 @@ void MessageJob::finished(runtime::Turn& turn, std::exception_ptr failure) {
   static_cast<ObjectScope*>(turn.scope())->end(is_normal);
 }
 
+std::string_view MessageJob::what() const {
+  const PacketDescriptor* packet = message_.descriptor();
+  return packet != nullptr ? std::string_view(packet->name) : "a packet nobody knows";
+}
+
 void MessageJob::refuse(const Error& error) {
   core_.metrics.refused_messages.add();
   if (is_one_way_) {

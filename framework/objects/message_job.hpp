@@ -29,6 +29,7 @@ class MessageJob final : public runtime::Job {
 
   Task<void> run(runtime::Turn& turn) override;
   void finished(runtime::Turn& turn, std::exception_ptr failure) override;
+  std::string_view what() const override;
   void refuse(const Error& error) override;
 
  private:

@@ -26,8 +26,16 @@ struct Metrics {
   Count undelivered_sends;  // a send that was to wait for a resolve and found no receiver
   Count stale_refused;    // session payload and unbinds of a binding that is no longer the present
   Count callback_throws;  // lifecycle callbacks and timers
+  Count stuck_turns;      // were found to last longer than ObjectsConfig::turn_warning_after
   Count store_reads;
   Count store_commits;
+  // A record of the store that does not parse was met: its id is in the log, the others go on.
+  Count quarantined_records;
+  Count checkpoints_written;
+  Count checkpoints_failed;  // not captured, too large, or refused by the store
+  // After a new epoch of the store.
+  Count reasserted_objects;
+  Count stepped_down_objects;
 };
 
 }  // namespace spotmesh::objects

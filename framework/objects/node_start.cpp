@@ -10,6 +10,7 @@
 #include "objects/callback_job.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/subscribers.hpp"
@@ -18,6 +19,7 @@ namespace spotmesh::objects {
 namespace {
 
 constexpr std::string_view entry_spot_type = "entry";
+constexpr Duration retry_pause = std::chrono::milliseconds(200);
 
 SpotId new_entry_spot_id(const Core& core) {
   Random& random = core.seams.random;
@@ -75,25 +77,41 @@ void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
       [this, spot](std::optional<Error> error) {
         if (!error.has_value()) error = std::exchange(failure_, std::nullopt);
         if (error.has_value()) return end(fail(*std::move(error)));
-        write_record(spot);
+        spot_ = spot;
+        write_record();
       });
 }
 
-void ObjectsNode::Starting::write_record(const runtime::Ref<SpotCell>& spot) {
-  location::AuthorityRecord record = entry_record(core_, *spot);
+void ObjectsNode::Starting::write_record() {
+  if (!core_.lease->view().is_held) {
+    return end(fail(Error::unavailable("the node's lease was lost while it started")));
+  }
+  location::AuthorityRecord record = entry_record(core_, *spot_);
   location::Commit commit = location::write_object(
-      core_.lease->view(), location::keys::spot(spot->id()), std::nullopt, record);
+      core_.lease->view(), location::keys::spot(spot_->id()), std::nullopt, record);
   core_.operations->settle(
-      "record of " + spot->name(), std::move(commit),
+      "record of " + spot_->name(), std::move(commit),
       core_.now() + limits::default_operation_timeout,
-      [this, spot, record = std::move(record)](const location::SettleOutcome& outcome) {
-        if (outcome.kind == location::SettleOutcome::Kind::Applied) {
-          return expose(spot, record, outcome.versions.front());
-        }
-        end(fail(outcome.error.value_or(Error::unavailable(
-            fmt::format("the record of {} cannot be written: '{}' stands against it", spot->name(),
-                        location::keys::printable(outcome.failed_key))))));
+      [this, record = std::move(record)](const location::SettleOutcome& outcome) mutable {
+        on_written(std::move(record), outcome);
       });
+}
+
+void ObjectsNode::Starting::on_written(location::AuthorityRecord record,
+                                       const location::SettleOutcome& outcome) {
+  using Kind = location::SettleOutcome::Kind;
+  switch (outcome.kind) {
+    case Kind::Applied:
+      return expose(std::exchange(spot_, {}), std::move(record), outcome.versions.front());
+    case Kind::NotApplied:
+      // A store that is away, or has forgotten, is waited for.
+      core_.log(LogLevel::Warning, outcome.error->message());
+      return retry_.arm(core_.now() + retry_pause);
+    case Kind::Conflict:
+      return end(fail(Error::unavailable(
+          fmt::format("the record of {} cannot be written: '{}' stands against it", spot_->name(),
+                      location::keys::printable(outcome.failed_key)))));
+  }
 }
 
 void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
@@ -104,6 +122,7 @@ void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
   core_.entry_spots.emplace(&spot->mesh(), spot);
   core_.registry->add(spot);
   core_.subscribers->add(*spot);
+  core_.reassertions->exposed(spot);
   spot->timers().start_declared();
   next_mesh();
 }

@@ -7,6 +7,7 @@
 
 #include <spotmesh/error.hpp>
 
+#include "location/settle.hpp"
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/objects_node.hpp"
@@ -17,7 +18,10 @@ namespace spotmesh::objects {
 class ObjectsNode::Starting {
  public:
   Starting(Core& core, DescriptorPublisher& publisher, std::function<void(Result<void>)> done)
-      : core_(core), publisher_(publisher), done_(std::move(done)) {}
+      : core_(core),
+        publisher_(publisher),
+        done_(std::move(done)),
+        retry_(core, [this] { write_record(); }) {}
 
   void on_lease(Result<void> acquired);
 
@@ -25,7 +29,8 @@ class ObjectsNode::Starting {
   // Entry Spots one after the other, then the descriptor.
   void next_mesh();
   void make_entry_spot(const MeshTypes& mesh);
-  void write_record(const runtime::Ref<SpotCell>& spot);
+  void write_record();
+  void on_written(location::AuthorityRecord record, const location::SettleOutcome& outcome);
   void expose(const runtime::Ref<SpotCell>& spot, location::AuthorityRecord record,
               location::StoreVersion version);
   void end(Result<void> result);
@@ -33,6 +38,8 @@ class ObjectsNode::Starting {
   Core& core_;
   DescriptorPublisher& publisher_;
   std::function<void(Result<void>)> done_;
+  StrandTimer retry_;
+  runtime::Ref<SpotCell> spot_;  // whose record is being written
   std::size_t next_ = 0;
   std::optional<Error> failure_;  // what adopting the Entry Spot's object found
 };

@@ -1,10 +1,12 @@
 #include "objects/node_stop.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "location/authority.hpp"
 #include "location/keys.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/creations.hpp"
 #include "objects/destructions.hpp"
 #include "objects/joins.hpp"
@@ -92,6 +94,7 @@ void ObjectsNode::Stopping::end_what_waits() {
 void ObjectsNode::Stopping::remove_records() {
   phase_ = Phase::Removing;
   publisher_.stop();
+  core_.checkpoints->stop();
   for (const auto& actor : core_.registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(core_.stopping_error());
@@ -106,23 +109,31 @@ void ObjectsNode::Stopping::remove_records() {
   remove_next();
 }
 
-// What cannot be deleted now is free all the same once the lease is given back.
+// What cannot be deleted now is free all the same once the lease is given back. A record that is
+// another one by now is none of this node's; the rest of its batch still is.
 void ObjectsNode::Stopping::remove_next() {
   if (records_.empty() || !core_.lease->view().is_held) return release();
   location::Commit commit = location::owned_commit(core_.lease->view());
   for (std::size_t i = 0; i < records_per_commit && !records_.empty(); ++i) {
     commit.writes.push_back({records_.back().key, std::nullopt});
-    commit.conditions.push_back(std::move(records_.back()));
+    commit.conditions.push_back(records_.back());
+    under_removal_.push_back(std::move(records_.back()));
     records_.pop_back();
   }
   core_.operations->settle("records of a node that stops", std::move(commit),
                            core_.now() + removal_timeout,
-                           [this](const location::SettleOutcome& outcome) {
-                             if (outcome.kind == location::SettleOutcome::Kind::NotApplied) {
-                               records_.clear();
-                             }
-                             remove_next();
-                           });
+                           [this](const location::SettleOutcome& outcome) { on_removed(outcome); });
+}
+
+void ObjectsNode::Stopping::on_removed(const location::SettleOutcome& outcome) {
+  using Kind = location::SettleOutcome::Kind;
+  auto removed = std::exchange(under_removal_, {});
+  if (outcome.kind == Kind::NotApplied) records_.clear();
+  if (outcome.kind == Kind::Conflict) {
+    std::erase_if(removed, [&](const auto& each) { return each.key == outcome.failed_key; });
+    std::ranges::move(removed, std::back_inserter(records_));
+  }
+  remove_next();
 }
 
 void ObjectsNode::Stopping::release() {

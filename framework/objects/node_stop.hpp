@@ -7,6 +7,7 @@
 
 #include <spotmesh/time.hpp>
 
+#include "location/settle.hpp"
 #include "location/store.hpp"
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
@@ -39,6 +40,7 @@ class ObjectsNode::Stopping {
   void end_what_waits();
   void remove_records();
   void remove_next();
+  void on_removed(const location::SettleOutcome& outcome);
   void release();
 
   Core& core_;
@@ -50,6 +52,7 @@ class ObjectsNode::Stopping {
   Phase phase_ = Phase::Draining;
   std::size_t closing_ = 0;  // on_closing callbacks that have not ended
   std::vector<location::Condition> records_;
+  std::vector<location::Condition> under_removal_;  // the batch in the commit under way
 };
 
 }  // namespace spotmesh::objects

@@ -1,5 +1,6 @@
 #include "objects/object_timers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,9 +8,21 @@
 #include "objects/actor_cell.hpp"
 #include "objects/core.hpp"
 #include "objects/spot_cell.hpp"
+#include "objects/timer_lane.hpp"
 #include "objects/turn_scope.hpp"
 
 namespace spotmesh::objects {
+namespace {
+
+// The turn of one tick. Several keys of a Spot may have one at once: a tick that yields leaves.
+class TickScope final : public ObjectScope {
+ public:
+  TickScope(ActorCell* actor, SpotCell* spot)
+      : ObjectScope(Kind::Handler, "a timer handler", actor, spot) {}
+  registration::TimerInvocation invocation;
+};
+
+}  // namespace
 
 ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
                            ActorCell* actor, SpotCell* spot)
@@ -18,7 +31,46 @@ ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerT
       handlers_(handlers),
       actor_(actor),
       spot_(spot),
-      timers_(core.seams.clock, core.seams.timers, mailbox, *this) {}
+      timers_(core.seams.clock, core.seams.timers, mailbox, *this) {
+  if (spot_ == nullptr || !spot_->type().model->has_gate_per_timer) return;
+  for (const registration::Timer& timer : handlers_.timers()) {
+    runtime::TimerOwner& owner = *this;
+    lanes_.push_back(std::make_unique<TimerLane>(core_, *spot_, owner, timer.key));
+  }
+}
+
+ObjectTimers::~ObjectTimers() = default;
+
+runtime::KeyedTimers& ObjectTimers::timers_of(std::string_view key) {
+  const auto lane = std::ranges::find(lanes_, key, &TimerLane::key);
+  return lane == lanes_.end() ? timers_ : (*lane)->timers();
+}
+
+void ObjectTimers::close() {
+  timers_.close();
+  for (const auto& lane : lanes_) lane->timers().close();
+}
+
+void ObjectTimers::pause(std::function<void()> then) {
+  for (const auto& lane : lanes_) lane->mailbox().hold();
+  pause_from(0, std::move(then));
+}
+
+void ObjectTimers::pause_from(std::size_t lane, std::function<void()> then) {
+  if (lane == lanes_.size()) return then();
+  lanes_[lane]->claims().claim([this, lane, then = std::move(then)]() mutable {
+    lanes_[lane]->claims().release();
+    pause_from(lane + 1, std::move(then));
+  });
+}
+
+void ObjectTimers::resume() {
+  for (const auto& lane : lanes_) lane->mailbox().release_hold();
+}
+
+void ObjectTimers::drop_claims() {
+  for (const auto& lane : lanes_) lane->claims().drop();
+}
 
 std::string ObjectTimers::owner_name() const {
   return actor_ != nullptr ? actor_->name() : spot_->name();
@@ -27,7 +79,7 @@ std::string ObjectTimers::owner_name() const {
 void ObjectTimers::start_declared() {
   for (const registration::Timer& timer : handlers_.timers()) {
     if (!timer.period.has_value()) continue;
-    auto started = timers_.start(
+    auto started = timers_of(timer.key).start(
         timer.key,
         {.first_after = *timer.period, .interval = *timer.period, .overrun = timer.overrun});
     if (!started) {
@@ -41,6 +93,10 @@ bool ObjectTimers::is_own_turn() const {
   const runtime::Turn* turn = runtime::Turn::current();
   if (turn == nullptr) return false;
   if (mailbox_.runs_on(turn->gate())) return true;
+  if (std::ranges::any_of(
+          lanes_, [turn](const auto& lane) { return lane->mailbox().runs_on(turn->gate()); })) {
+    return true;
+  }
   // A callback of the Entry Spot, on a gate of its own, holds the Actor that it is given.
   const ObjectScope* scope = ObjectScope::current();
   return actor_ != nullptr && scope != nullptr && scope->kind() == ObjectScope::Kind::Lifecycle &&
@@ -67,42 +123,48 @@ Result<void> ObjectTimers::start(std::string_view key, Duration period) {
     return fail(Error::invalid_operation(
         fmt::format("the period of timer '{}' is shorter than 1 ms", key)));
   }
-  return timers_.start(key,
-                       {.first_after = period, .interval = period, .overrun = (*timer)->overrun});
+  return timers_of(key).start(
+      key, {.first_after = period, .interval = period, .overrun = (*timer)->overrun});
 }
 
 Result<void> ObjectTimers::start_once(std::string_view key, Duration delay) {
   auto timer = require(key);
   if (!timer) return fail(timer.error());
-  return timers_.start(key, {.first_after = delay, .overrun = (*timer)->overrun});
+  return timers_of(key).start(key, {.first_after = delay, .overrun = (*timer)->overrun});
 }
 
-bool ObjectTimers::cancel(std::string_view key) { return is_own_turn() && timers_.cancel(key); }
+bool ObjectTimers::cancel(std::string_view key) {
+  return is_own_turn() && timers_of(key).cancel(key);
+}
 
 Task<void> ObjectTimers::run_tick(runtime::Turn& turn, std::string_view key,
                                   const TimerTick& tick) {
   const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
-  turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, "a timer handler",
-                                               actor_, spot.get()));
-  running_.emplace(
-      registration::TimerInvocation{.actor = actor_ != nullptr ? actor_->object() : nullptr,
-                                    .spot = spot_ != nullptr ? spot_->object() : nullptr,
-                                    .tick = tick});
-  return handlers_.find_timer(key)->invoke(*running_);
+  auto scope = std::make_unique<TickScope>(actor_, spot.get());
+  TickScope& running = *scope;
+  turn.set_scope(std::move(scope));
+  running.invocation = {.actor = actor_ != nullptr ? actor_->object() : nullptr,
+                        .spot = spot_ != nullptr ? spot_->object() : nullptr,
+                        .tick = tick,
+                        .error = {}};
+  return handlers_.find_timer(key)->invoke(running.invocation);
+}
+
+std::string_view ObjectTimers::name_of_tick(std::string_view key) const {
+  return handlers_.find_timer(key)->key;
 }
 
 void ObjectTimers::tick_finished(runtime::Turn& turn, std::string_view key,
                                  std::exception_ptr failure) {
-  std::optional<Error> error;
+  auto& scope = static_cast<TickScope&>(*turn.scope());
+  std::optional<Error> error = scope.invocation.error;
   if (failure != nullptr) {
     error = error_of(std::move(failure), fmt::format("the handler of timer '{}'", key));
     core_.metrics.callback_throws.add();
-  } else if (running_.has_value() && running_->error.has_value()) {
-    error = running_->error;
+  } else if (error.has_value()) {
     core_.metrics.handler_errors.add();
   }
-  running_.reset();
-  static_cast<ObjectScope*>(turn.scope())->end(!error.has_value());
+  scope.end(!error.has_value());
   if (!error.has_value()) return;
   core_.log(LogLevel::Error, error->message(), {{"owner", owner_name()}});
 }

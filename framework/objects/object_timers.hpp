@@ -2,9 +2,12 @@
 #pragma once
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/registration.hpp>
@@ -20,6 +23,7 @@ namespace spotmesh::objects {
 class ActorCell;
 class Core;
 class HandlerTable;
+class TimerLane;
 class SpotCell;
 
 // What TimerControl stands on.
@@ -33,14 +37,21 @@ class TimerBackend {
 
 class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
  public:
-  // Exactly one of `actor` and `spot` is the owner; it contains this.
+  // Exactly one of `actor` and `spot` is the owner; it contains this. Of a PerActor Spot every key
+  // has a gate and a mailbox of its own.
   ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
                ActorCell* actor, SpotCell* spot);
+  ~ObjectTimers() override;
 
   // Starts the timers that were declared with a period. When the owner has become Ready.
   void start_declared();
   // Ends all timers for good.
-  void close() { timers_.close(); }
+  void close();
+  // Of a PerActor Spot, on the strand: `then` is posted when no tick is in progress any more, and
+  // none starts until resume(). The ticks of all others are turns of their owner's mailbox.
+  void pause(std::function<void()> then);
+  void resume();
+  void drop_claims();
 
   Result<void> start(std::string_view key, Duration period) override;
   Result<void> start_once(std::string_view key, Duration delay) override;
@@ -48,10 +59,13 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
 
  private:
   Task<void> run_tick(runtime::Turn& turn, std::string_view key, const TimerTick& tick) override;
+  std::string_view name_of_tick(std::string_view key) const override;
   void tick_finished(runtime::Turn& turn, std::string_view key,
                      std::exception_ptr failure) override;
   Result<const registration::Timer*> require(std::string_view key) const;
   bool is_own_turn() const;
+  runtime::KeyedTimers& timers_of(std::string_view key);
+  void pause_from(std::size_t lane, std::function<void()> then);
   std::string owner_name() const;
 
   Core& core_;
@@ -59,8 +73,8 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   const HandlerTable& handlers_;
   ActorCell* actor_;
   SpotCell* spot_;
-  std::optional<registration::TimerInvocation> running_;  // one mailbox runs one turn at a time
   runtime::KeyedTimers timers_;
+  std::vector<std::unique_ptr<TimerLane>> lanes_;  // of a PerActor Spot, one per declared key
 };
 
 }  // namespace spotmesh::objects

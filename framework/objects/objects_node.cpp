@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "objects/binding_table.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/lease_driver.hpp"
@@ -16,6 +17,7 @@
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/subscribers.hpp"
+#include "objects/turn_watch.hpp"
 
 namespace spotmesh::objects {
 
@@ -26,6 +28,7 @@ ObjectsNode::ObjectsNode(const FrozenApplication& application, NodeIdentity iden
   }
   core_ = std::make_unique<Core>(application, std::move(identity), std::move(config), seams);
   publisher_ = std::make_unique<DescriptorPublisher>(*core_);
+  turn_watch_ = std::make_unique<TurnWatch>(*core_);
 }
 
 ObjectsNode::~ObjectsNode() { abandon(); }
@@ -37,13 +40,14 @@ void ObjectsNode::on_fenced(std::function<void(std::string)> told) { fenced_ = s
 void ObjectsNode::start(std::function<void(Result<void>)> done) {
   core_->strand.post([this, done = std::move(done)]() mutable {
     starting_ = std::make_unique<Starting>(*core_, *publisher_, std::move(done));
+    turn_watch_->start();
     core_->lease->start(
         {.acquired = [this](Result<void> acquired) { starting_->on_lease(std::move(acquired)); },
          .epoch_changed =
              [this] {
                core_->log(LogLevel::Warning, "the store has forgotten: it shows a new epoch");
              },
-         .reasserted = [] {},
+         .reasserted = [this] { publisher_->reassert(); },
          .fenced = [this](const std::string& reason) { on_lease_lost(reason); },
          .released = [this] { stopping_->on_released(); }});
   });
@@ -53,6 +57,7 @@ void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
   core_->strand.post([this, deadline, done = std::move(done)]() mutable {
     stopping_ =
         std::make_unique<Stopping>(*core_, *publisher_, deadline, [this, done = std::move(done)] {
+          turn_watch_->stop();
           let_go();
           done();
         });
@@ -100,9 +105,11 @@ void ObjectsNode::let_go() {
   for (const auto& spot : core_->registry->spots()) {
     spot->timers().close();
     spot->mailbox().close(error);
+    spot->drop_claims();
     spot->drop_members();
     core_->registry->remove(*spot);
   }
+  core_->checkpoints->stop();
   core_->entry_spots.clear();
 }
 

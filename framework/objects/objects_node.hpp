@@ -67,6 +67,7 @@ class ObjectsNode {
 
   std::unique_ptr<Core> core_;
   std::unique_ptr<class DescriptorPublisher> publisher_;
+  std::unique_ptr<class TurnWatch> turn_watch_;
   std::function<void(std::string)> fenced_;
   std::unique_ptr<Starting> starting_;
   std::unique_ptr<Stopping> stopping_;

@@ -33,8 +33,9 @@ Task<Result<void>> PublishCall::submit() {
   }
   const std::string what = fmt::format("publication of '{}' about topic '{}' of channel '{}'",
                                        message_.packet_name(), id_, channel_);
-  if (auto valid = objects::check_message(message_, what); !valid) {
-    return objects::failed<void>(valid.error());
+  if (auto fits = objects::check_message(message_); !fits) {
+    return objects::failed<void>(
+        Error(fits.error().kind(), fmt::format("{}: {}", what, fits.error().message())));
   }
   if (auto turn = caller_->require_turn(what); !turn) return objects::failed<void>(turn.error());
   auto mesh = mesh_of(*caller_, mesh_);

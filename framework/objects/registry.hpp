@@ -35,6 +35,15 @@ class Registry {
   void remove(const ActorCell& cell) { actors_.remove(cell.id().text()); }
   void remove(const SpotCell& cell) { spots_.remove(cell.id().text()); }
 
+  // Visits a part of all objects, under a lock: `visit` only looks. Shards are 0 … shard_count - 1.
+  static constexpr std::size_t shard_count = 64;
+  void look_at(std::size_t shard, const std::function<void(ActorCell&)>& visit) const {
+    actors_.look_at(shard, visit);
+  }
+  void look_at(std::size_t shard, const std::function<void(SpotCell&)>& visit) const {
+    spots_.look_at(shard, visit);
+  }
+
   std::vector<runtime::Ref<ActorCell>> actors() const { return actors_.all(); }
   std::vector<runtime::Ref<SpotCell>> spots() const { return spots_.all(); }
 
@@ -62,6 +71,10 @@ class Registry {
       last = std::move(found->second);
       shard.cells.erase(found);
     }
+    void look_at(std::size_t shard, const std::function<void(Cell&)>& visit) const {
+      std::lock_guard lock(shards_[shard].mutex);
+      for (const auto& [id, cell] : shards_[shard].cells) visit(*cell);
+    }
     std::vector<runtime::Ref<Cell>> all() const {
       std::vector<runtime::Ref<Cell>> found;
       for (const Shard& shard : shards_) {
@@ -84,7 +97,6 @@ class Registry {
       mutable std::mutex mutex;
       std::unordered_map<std::string, runtime::Ref<Cell>, Hash, std::equal_to<>> cells;
     };
-    static constexpr std::size_t shard_count = 64;
 
     const Shard& shard_of(std::string_view id) const { return shards_[Hash{}(id) % shard_count]; }
     Shard& shard_of(std::string_view id) { return shards_[Hash{}(id) % shard_count]; }

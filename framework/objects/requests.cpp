@@ -60,7 +60,8 @@ Result<runtime::Ref<PendingRequest>> RequestTable::open(std::string what, Instan
     shard.first = request.get();
   }
   request->add_ref();  // the timer's
-  core_.seams.timers.arm(*request, deadline);
+  const bool is_never = runtime::fault_strikes(core_.seams.faults, "request.no-deadline");
+  core_.seams.timers.arm(*request, is_never ? Instant::max() : deadline);
   return request;
 }
 

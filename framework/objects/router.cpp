@@ -172,7 +172,13 @@ void Router::release_waiting(const Key& key, const std::optional<Error>& error) 
       }
       batch.swap(waiting->second);
     }
-    for (Envelope& envelope : batch) hand_on(std::move(envelope), error);
+    for (Envelope& envelope : batch) {
+      if (runtime::fault_strikes(core_.seams.faults, "router.lose-resolved")) {
+        accept(envelope, {});
+      } else {
+        hand_on(std::move(envelope), error);
+      }
+    }
   }
 }
 

@@ -36,6 +36,9 @@ struct Seams {
   EventSink& events;
   RemoteObjects& remote;
   runtime::TurnObserver* observer = nullptr;
+  // Null in production. Points of its own: "capacity.leak", "destroy.keep-record",
+  // "join.joined-twice", "join.skip-leave", "join.skip-commit", "binding.take-stale",
+  // "router.lose-resolved", "request.no-deadline", "fence.too-early".
   runtime::Faults* faults = nullptr;
 };
 
@@ -55,6 +58,7 @@ struct ObjectsConfig {
   bool is_stream_gateway = false;  // for the node's descriptor
   location::LeaseConfig lease;
   runtime::Mailbox::Bounds mailbox;
+  Duration turn_warning_after = limits::turn_warning_after;  // at least 1 ms
   std::size_t requests_in_flight = limits::requests_in_flight_per_node;
   Duration route_cache_max_age = limits::route_cache_max_age;
   std::size_t route_cache_entries = limits::route_cache_entries;

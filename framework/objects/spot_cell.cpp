@@ -28,7 +28,8 @@ SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, Spot
       gate_(core.new_gate()),
       gates_(core.gates),
       gate_number_(gates_->add(*gate_)),
-      mailbox_(*this, *gate_, core.config.mailbox),
+      mailbox_(*this, *gate_, core.config.mailbox, runtime::OnYield::LeaveMailbox),
+      claims_(core, *this, mailbox_),
       caller_(core, mesh.name, logger_of(core, id_, type)),
       timers_(core, mailbox_, type.handlers, nullptr, this),
       context_(*this, caller_, timers_) {}
@@ -69,6 +70,24 @@ std::vector<Actor*> SpotCell::usable_members() const {
     }
   }
   return usable;
+}
+
+void SpotCell::stand_still(std::function<void()> then) {
+  claims_.claim([this, then = std::move(then)]() mutable {
+    mailbox_.hold();
+    claims_.release();
+    timers_.pause(std::move(then));
+  });
+}
+
+void SpotCell::go_on() {
+  timers_.resume();
+  mailbox_.release_hold();
+}
+
+void SpotCell::drop_claims() {
+  claims_.drop();
+  timers_.drop_claims();
 }
 
 bool SpotCell::is_own_turn() const {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "location/authority.hpp"
 #include "objects/actor_cell.hpp"
 #include "objects/caller.hpp"
+#include "objects/claims.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/object_state.hpp"
 #include "objects/object_timers.hpp"
@@ -93,10 +95,18 @@ class SpotCell final : public runtime::RefCounted {
   // Ready members, and Joins and departures under way; counted on the strand, read anywhere.
   std::atomic<std::size_t> member_count{0};
 
+  // `then` is posted to the strand when the Spot's own handlers and ticks have ended, those that
+  // yielded included; until go_on() no other starts, but callbacks do. Strand only.
+  void stand_still(std::function<void()> then);
+  void go_on();
+  // The node ends: who waits to stand still lets go of what he keeps.
+  void drop_claims();
+
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Spot
-  std::size_t transitions = 0;  // Joins and departures that have not ended
+  bool is_record_going = false;  // the end of the record has begun: it is not asserted again
+  std::size_t transitions = 0;   // Joins and departures that have not ended
   bool closes_when_empty = false;
   bool is_empty() const { return member_count.load() == 0 && transitions == 0; }
 
@@ -113,6 +123,7 @@ class SpotCell final : public runtime::RefCounted {
   const std::shared_ptr<LiveGates> gates_;
   const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
+  Claims claims_;
   Caller caller_;
   ObjectTimers timers_;
   SpotContext context_;

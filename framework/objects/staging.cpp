@@ -6,9 +6,11 @@
 #include "objects/actor_cell.hpp"
 #include "objects/callback_job.hpp"
 #include "objects/capacity.hpp"
+#include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/membership.hpp"
+#include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/subscribers.hpp"
@@ -41,12 +43,12 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   void run(Message request, Decided decided) override {
     request_ = std::move(request);
     decided_ = std::move(decided);
-    push_callback(
-        core_, cell_->mailbox(), {.what = "the factory", .actor = cell_.get()},
-        [self = shared_from_this()] { return make(self); },
-        [self = shared_from_this()](std::optional<Error> error) {
-          self->on_made(std::move(error));
-        });
+    if (cell_->type().model->checkpoint_adapter == nullptr) return run_factory();
+    // The id is reserved: nobody else's checkpoint can come after what is read now.
+    core_.checkpoints->read(cell_->id(), cell_->type(),
+                            [self = shared_from_this()](Result<RestoredState> restored) {
+                              self->on_restored(std::move(restored));
+                            });
   }
 
   location::create::Accepted acceptance() const override {
@@ -66,6 +68,8 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
     core_.emit("actor.created", cell_->id().text(),
                {{"type", cell_->type().name.text()},
                 {"generation", std::to_string(cell_->generation().value)}});
+    core_.checkpoints->begin(cell_, std::move(restored_));
+    core_.reassertions->exposed(cell_);
   }
 
   void discard() override {
@@ -76,6 +80,22 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   }
 
  private:
+  void on_restored(Result<RestoredState> restored) {
+    if (decided_ == nullptr) return;
+    if (!restored) return std::exchange(decided_, nullptr)(fail(std::move(restored.error())));
+    restored_ = *std::move(restored);
+    run_factory();
+  }
+
+  void run_factory() {
+    push_callback(
+        core_, cell_->mailbox(), {.what = "the factory", .actor = cell_.get()},
+        [self = shared_from_this()] { return make(self); },
+        [self = shared_from_this()](std::optional<Error> error) {
+          self->on_made(std::move(error));
+        });
+  }
+
   static Task<void> make(std::shared_ptr<ActorStaging> self) {
     ActorCell& cell = *self->cell_;
     std::unique_ptr<Actor> product = co_await cell.type().model->factory(cell.context());
@@ -85,6 +105,8 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
       co_return;
     }
     cell.object()->configure();
+    if (!self->restored_.state.has_value()) co_return;
+    co_await cell.type().model->checkpoint_adapter->restore(*cell.object(), *self->restored_.state);
   }
 
   void on_made(std::optional<Error> error) {
@@ -112,6 +134,7 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   Message request_;
   Decided decided_;
   Findings findings_;
+  RestoredState restored_;
 };
 
 class SpotStaging final : public Staging, public std::enable_shared_from_this<SpotStaging> {
@@ -146,6 +169,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     core_.emit(
         "spot.created", cell_->id().text(),
         {{"type", cell_->type().name}, {"generation", std::to_string(cell_->generation().value)}});
+    core_.reassertions->exposed(cell_);
   }
 
   void discard() override {

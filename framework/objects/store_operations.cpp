@@ -50,6 +50,27 @@ class CommitRun final : public MachineDriver<CommitRun, location::settle::Event>
   std::function<void(location::SettleOutcome)> done_;
 };
 
+class RemoveRun final : public MachineDriver<RemoveRun, location::remove::Event> {
+ public:
+  RemoveRun(Core& core, location::RemoveRequest request, std::function<void(Error)> delayed,
+            std::function<void(location::RemoveOutcome)> done)
+      : MachineDriver(core),
+        machine_(std::move(request), core.lease->view(), core.seams.random),
+        delayed_(std::move(delayed)),
+        done_(std::move(done)) {}
+
+  location::RemoveMachine& machine() { return machine_; }
+  void perform(location::remove::Delayed& action) { delayed_(std::move(action.error)); }
+  void perform(location::remove::Finished& action) {
+    std::exchange(done_, nullptr)(std::move(action.outcome));
+  }
+
+ private:
+  location::RemoveMachine machine_;
+  std::function<void(Error)> delayed_;
+  std::function<void(location::RemoveOutcome)> done_;
+};
+
 }  // namespace
 
 void StoreOperations::find(location::ObjectKey object, Instant deadline,
@@ -62,6 +83,12 @@ void StoreOperations::settle(std::string what, location::Commit commit, Instant 
                              std::function<void(location::SettleOutcome)> done) {
   std::make_shared<CommitRun>(core_, std::move(what), std::move(commit), deadline, std::move(done))
       ->feed(location::settle::Start{});
+}
+
+void StoreOperations::remove(location::RemoveRequest request, std::function<void(Error)> delayed,
+                             std::function<void(location::RemoveOutcome)> done) {
+  std::make_shared<RemoveRun>(core_, std::move(request), std::move(delayed), std::move(done))
+      ->feed(location::remove::Start{});
 }
 
 location::ObjectKey object_key(TargetKind kind, const std::string& id) {

@@ -9,6 +9,7 @@
 #include <spotmesh/time.hpp>
 
 #include "location/find.hpp"
+#include "location/remove.hpp"
 #include "location/settle.hpp"
 #include "objects/remote_objects.hpp"
 
@@ -26,6 +27,9 @@ class StoreOperations {
   // `what` is for error texts ("Join of Actor 'x' to Spot 'y'").
   void settle(std::string what, location::Commit commit, Instant deadline,
               std::function<void(location::SettleOutcome)> done);
+  // `delayed` is told, perhaps several times, why it is not done yet.
+  void remove(location::RemoveRequest request, std::function<void(Error)> delayed,
+              std::function<void(location::RemoveOutcome)> done);
 
  private:
   Core& core_;

@@ -31,7 +31,7 @@ struct DeferredJoin {
   Instant deadline;
 };
 
-class ObjectScope final : public runtime::TurnScope {
+class ObjectScope : public runtime::TurnScope {
  public:
   enum class Kind {
     Handler,   // of a message or timer: Joins may be registered

@@ -81,8 +81,8 @@ class Completion final : public RefCounted {
   // `co_await completion->wait()`: keeps the turn, so nothing else of the gate runs meanwhile.
   Awaiter wait() { return Awaiter(*this, TurnSuspension::Kind::Wait); }
   // `co_await completion->yield()`: gives the gate back and goes on in a new turn; the mailbox's
-  // claim stays. Both go on without suspending when the value is there. std::logic_error outside a
-  // turn.
+  // claim stays where OnYield says so. Both go on without suspending when the value is there.
+  // std::logic_error outside a turn.
   Awaiter yield() { return Awaiter(*this, TurnSuspension::Kind::Yield); }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }

@@ -22,7 +22,9 @@ Runnable::After Gate::run() {
   unsigned turns = 0;
   Outcome last = Outcome::None;
   while (true) {
-    const bool is_open = environment_.admission == nullptr || environment_.admission->is_open(now);
+    const bool is_open = environment_.admission == nullptr ||
+                         environment_.admission->is_open(now) ||
+                         fault_strikes(environment_.faults, "gate.past-deadline");
     const bool is_batch_over = turns >= limits::gate_batch_jobs || now >= batch_end;
     switch (next_step(last, is_open, is_batch_over)) {
       case Step::Idle:
@@ -191,7 +193,7 @@ void Gate::remove_yielded_locked(Turn& turn) {
 
 Gate::Outcome Gate::run_new_job(Instant now) {
   Mailbox& mailbox = *std::exchange(popped_mailbox_, nullptr);
-  auto job = mailbox.take_next(*this);
+  auto job = mailbox.take_next(*this, now);
   if (job == nullptr) return Outcome::Skipped;
   if (turn_ == nullptr) turn_ = std::make_unique<Turn>(*this);
   turn_->mailbox_ = &mailbox;
@@ -206,8 +208,10 @@ Gate::Outcome Gate::run_new_job(Instant now) {
 Gate::Outcome Gate::run_resumed(Instant now) {
   Turn& turn = *turn_;
   turn.now_ = now;
-  if (std::exchange(turn.is_yielded_, false) && environment_.observer != nullptr) {
-    environment_.observer->on_turn_started(*this, *turn.mailbox_, now);
+  const bool was_yielded = std::exchange(turn.is_yielded_, false);
+  if (TurnObserver* observer = environment_.observer; observer != nullptr) {
+    was_yielded ? observer->on_turn_started(*this, *turn.mailbox_, now)
+                : observer->on_turn_resumed(*this, *turn.mailbox_, now);
   }
   return execute(turn, false);
 }
@@ -228,6 +232,7 @@ Gate::Outcome Gate::execute(Turn& turn, bool is_new) noexcept {
   if (turn.task_) {
     if (!TaskDriver::is_done(turn.task_)) {
       assert(turn.resume_point_ && "a Task suspends only in an awaiter of the runtime");
+      if (fault_strikes(environment_.faults, "gate.second-turn")) turn.is_yielded_ = true;
       return turn.is_yielded_ ? Outcome::Yielded : Outcome::Waiting;
     }
     failure = TaskDriver::failure(turn.task_);
@@ -247,16 +252,29 @@ Instant Gate::after_execution(Outcome outcome) {
     now = environment_.clock.now();  // a simulator charges the turn's time there
   }
   if (!turn.flush_list_.empty()) flush(turn, now);
+  if (outcome == Outcome::Yielded) leave_mailbox(turn);
   if (outcome == Outcome::Ended) {
     Mailbox* mailbox = std::exchange(turn.mailbox_, nullptr);
-    if (mailbox->finish_turn()) finished_mailbox_ = mailbox;
+    if (std::exchange(turn.has_left_mailbox_, false)) {
+      mailbox->finish_left_turn();
+    } else if (mailbox->finish_turn()) {
+      finished_mailbox_ = mailbox;
+    }
   }
   return now;
 }
 
+void Gate::leave_mailbox(Turn& turn) {
+  if (turn.has_left_mailbox_) return;
+  const Mailbox::Yielding yielding = turn.mailbox_->yield_turn();
+  turn.has_left_mailbox_ = yielding != Mailbox::Yielding::Kept;
+  if (yielding == Mailbox::Yielding::LeftAndReady) finished_mailbox_ = turn.mailbox_;
+}
+
 void Gate::flush(Turn& turn, Instant now) {
   turn.release_flush_marks();
-  if (environment_.admission != nullptr && !environment_.admission->is_open(now)) {
+  if (environment_.admission != nullptr && !environment_.admission->is_open(now) &&
+      !fault_strikes(environment_.faults, "flush.past-deadline")) {
     environment_.admission->hold_flush(std::exchange(turn.flush_list_, {}), now);
     return;
   }

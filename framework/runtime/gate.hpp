@@ -9,6 +9,7 @@
 
 #include "runtime/admission.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/faults.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/ref_counted.hpp"
 #include "runtime/scheduler.hpp"
@@ -23,6 +24,8 @@ class TurnObserver {
   virtual ~TurnObserver() = default;
   virtual void on_turn_started(const Gate& gate, const Mailbox& mailbox, Instant now) = 0;
   virtual void on_turn_ended(const Gate& gate, const Mailbox& mailbox, Instant now) = 0;
+  // What a turn has awaited, keeping its gate, has come, and it goes on.
+  virtual void on_turn_resumed(const Gate&, const Mailbox&, Instant) {}
 };
 
 // What a gate needs of its node; all of it outlives the gate.
@@ -31,6 +34,10 @@ struct GateEnvironment {
   Scheduler& scheduler;
   Admission* admission = nullptr;    // null: always open (sessions)
   TurnObserver* observer = nullptr;  // null: nobody watches
+  // Null in production. Points: "gate.past-deadline", "gate.second-turn", "flush.past-deadline",
+  // "mailbox.reorder", "mailbox.lose", "mailbox.pass-barrier",
+  // "timer.cancel-ignored".
+  Faults* faults = nullptr;
 };
 
 // Rules (framework/docs/turns.md): never two turns of one gate at once. Mailboxes with work stand
@@ -66,6 +73,7 @@ class Gate final : public RefCounted, public Runnable {
     std::size_t yielded_turns = 0;  // gave the gate back and have not ended
   };
   State state() const;
+  Faults* faults() const { return environment_.faults; }
 
  private:
   friend class Mailbox;
@@ -97,6 +105,7 @@ class Gate final : public RefCounted, public Runnable {
   Outcome run_resumed(Instant now);
   Outcome execute(Turn& turn, bool is_new) noexcept;
   Instant after_execution(Outcome outcome);
+  void leave_mailbox(Turn& turn);
   void flush(Turn& turn, Instant now);
   void clear_abandoned();
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <spotmesh/error.hpp>
@@ -32,6 +33,8 @@ class Job : public Pooled {
   // Called on the gate at the turn's end, before the flush, when the coroutine's frame is gone.
   // `failure` is what run() or its coroutine threw, or null. Must not throw.
   virtual void finished(Turn& turn, std::exception_ptr failure) = 0;
+  // What it is, for people: a packet's name, a callback's. Lives as long as the application.
+  virtual std::string_view what() const { return "a job"; }
   // The mailbox was closed before the job ran; `error` is the one given to close(). On any thread,
   // under no lock of the runtime. Must not throw.
   virtual void refuse(const Error& error) = 0;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/gate.hpp"
+
 namespace spotmesh::runtime {
 
 // Kept alive by the map, by its arming and by its tick. All but the constants is guarded by the
@@ -36,7 +38,7 @@ class KeyedTimers::Timer final : public RefCounted, public TimerEntry {
 // One tick on its way through the mailbox. It runs on the owner's turn, so the owner is alive.
 class KeyedTimers::Tick final : public Job {
  public:
-  explicit Tick(Timer& timer) : timer_(&timer), tick_(timer.next) {}
+  Tick(Timer& timer, std::string_view name) : timer_(&timer), tick_(timer.next), name_(name) {}
 
   Task<void> run(Turn& turn) override {
     is_live_ = timer_->timers.begin_tick(*timer_);
@@ -48,11 +50,13 @@ class KeyedTimers::Tick final : public Job {
     timer_->timers.owner_.tick_finished(turn, timer_->key, std::move(failure));
     timer_->timers.finish_tick(*timer_);
   }
+  std::string_view what() const override { return name_; }
   void refuse(const Error&) override {}
 
  private:
   const Ref<Timer> timer_;
   const TimerTick tick_;
+  const std::string_view name_;
   bool is_live_ = false;
 };
 
@@ -94,6 +98,7 @@ Result<void> KeyedTimers::start(std::string_view key, const TimerSchedule& sched
 }
 
 bool KeyedTimers::cancel(std::string_view key) {
+  if (fault_strikes(mailbox_.gate().faults(), "timer.cancel-ignored")) return true;
   Ref<Timer> timer;
   {
     std::lock_guard lock(mutex_);
@@ -188,7 +193,7 @@ void KeyedTimers::push_tick(Timer& timer) {
   {
     std::lock_guard lock(mutex_);
     if (timer.has_ended) return;
-    tick = std::make_unique<Tick>(timer);
+    tick = std::make_unique<Tick>(timer, owner_.name_of_tick(timer.key));
   }
   const auto pushed = mailbox_.push(Lane::Application, std::move(tick));
   if (pushed || pushed.error().kind() != ErrorKind::CapacityExceeded) return;

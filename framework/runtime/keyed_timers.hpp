@@ -30,6 +30,8 @@ class TimerOwner {
   virtual ~TimerOwner() = default;
   // `key` and `tick` stay valid until tick_finished() has returned.
   virtual Task<void> run_tick(Turn& turn, std::string_view key, const TimerTick& tick) = 0;
+  // For Job::what().
+  virtual std::string_view name_of_tick(std::string_view) const { return "a timer"; }
   // Must not throw.
   virtual void tick_finished(Turn& turn, std::string_view key, std::exception_ptr failure) = 0;
 };

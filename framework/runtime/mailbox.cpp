@@ -17,8 +17,8 @@ Error lane_full(Lane lane, std::size_t bound) {
 
 }  // namespace
 
-Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds)
-    : owner_(owner), gate_(&gate), bounds_(bounds) {}
+Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds, OnYield on_yield)
+    : owner_(owner), gate_(&gate), bounds_(bounds), on_yield_(on_yield) {}
 
 Mailbox::Mailbox(RefCounted& owner, Gate& gate) : Mailbox(owner, gate, Bounds()) {}
 
@@ -34,6 +34,7 @@ Result<void> Mailbox::push(Lane lane, std::unique_ptr<Job> job) {
     const std::size_t bound =
         lane == Lane::Control ? bounds_.control_jobs : bounds_.application_jobs;
     if (queue.size() >= bound) return fail(lane_full(lane, bound));
+    if (fault_strikes(gate_->faults(), "mailbox.lose")) return {};
     queue.push_back(std::move(job));
     to_submit = make_ready_locked(dropped);
     if (closed_with_) return fail(*closed_with_);
@@ -73,11 +74,17 @@ void Mailbox::claim(ClaimWaiter& waiter) {
 }
 
 bool Mailbox::withdraw_claim(ClaimWaiter& waiter) {
-  std::lock_guard lock(mutex_);
-  ClaimWaiter** link = &first_claim_;
-  while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
-  if (*link == nullptr) return false;
-  *link = waiter.next_claim_;
+  Gate* to_submit = nullptr;
+  Jobs dropped;
+  {
+    std::lock_guard lock(mutex_);
+    ClaimWaiter** link = &first_claim_;
+    while (*link != nullptr && *link != &waiter) link = &(*link)->next_claim_;
+    if (*link == nullptr) return false;
+    *link = waiter.next_claim_;
+    to_submit = make_ready_locked(dropped);
+  }
+  if (to_submit != nullptr) to_submit->submit();
   return true;
 }
 
@@ -146,12 +153,18 @@ Mailbox::Backlog Mailbox::backlog() const {
   std::lock_guard lock(mutex_);
   return {.application = jobs_.application.size(),
           .control = jobs_.control.size(),
-          .is_running = state_ == State::Running,
+          .is_running = state_ == State::Running || left_turns_ > 0,
           .is_held = holds_ > 0,
           .is_claimed = is_claimed_};
 }
 
-std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
+std::optional<Mailbox::RunningTurn> Mailbox::running_turn() const {
+  std::lock_guard lock(mutex_);
+  if (state_ != State::Running) return {};
+  return running_turn_;
+}
+
+std::unique_ptr<Job> Mailbox::take_next(Gate& taker, Instant now) {
   Gate* to_submit = nullptr;
   Jobs dropped;
   bool is_passed_on = false;
@@ -161,7 +174,9 @@ std::unique_ptr<Job> Mailbox::take_next(Gate& taker) {
       is_passed_on = list_locked(to_submit, dropped);
     } else if (state_ == State::Ready && can_run_locked()) {
       state_ = State::Running;
-      return pop_job_locked();
+      auto job = pop_job_locked();
+      running_turn_ = {now, job->what()};
+      return job;
     } else if (state_ == State::Ready) {
       state_ = State::Idle;
     }
@@ -188,6 +203,30 @@ bool Mailbox::finish_turn() {
   return false;
 }
 
+Mailbox::Yielding Mailbox::yield_turn() {
+  if (on_yield_ == OnYield::KeepMailbox) return Yielding::Kept;
+  std::lock_guard lock(mutex_);
+  assert(state_ == State::Running);
+  ++left_turns_;
+  state_ = closed_with_ ? State::Closed : State::Idle;
+  if (state_ == State::Closed || !can_run_locked()) return Yielding::Left;
+  state_ = State::Ready;
+  owner_.add_ref();
+  return Yielding::LeftAndReady;
+}
+
+void Mailbox::finish_left_turn() {
+  ClaimWaiter* granted = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    assert(left_turns_ > 0);
+    --left_turns_;
+    granted = grant_claim_locked();
+  }
+  if (granted != nullptr) granted->on_claimed();
+  owner_.release_ref();
+}
+
 void Mailbox::discard() {
   Jobs dropped;
   {
@@ -199,19 +238,27 @@ void Mailbox::discard() {
 }
 
 ClaimWaiter* Mailbox::grant_claim_locked() {
-  if (is_claimed_ || state_ == State::Running || first_claim_ == nullptr) return nullptr;
+  if (is_claimed_ || state_ == State::Running || left_turns_ > 0) return nullptr;
+  if (first_claim_ == nullptr) return nullptr;
   is_claimed_ = true;
   return std::exchange(first_claim_, first_claim_->next_claim_);
 }
 
+bool Mailbox::is_held_locked() const {
+  return holds_ > 0 && !fault_strikes(gate_->faults(), "mailbox.pass-barrier");
+}
+
 bool Mailbox::can_run_locked() const {
   if (is_claimed_) return false;
-  return !jobs_.control.empty() || (holds_ == 0 && !jobs_.application.empty());
+  return !jobs_.control.empty() || can_run_application_locked();
+}
+
+bool Mailbox::can_run_application_locked() const {
+  return !is_held_locked() && first_claim_ == nullptr && !jobs_.application.empty();
 }
 
 std::unique_ptr<Job> Mailbox::pop_job_locked() {
-  const bool application_waits = holds_ == 0 && !jobs_.application.empty();
-  if (!application_waits) {
+  if (!can_run_application_locked()) {
     control_in_a_row_ = 0;
     return jobs_.control.pop_front();
   }
@@ -220,6 +267,9 @@ std::unique_ptr<Job> Mailbox::pop_job_locked() {
     return jobs_.control.pop_front();
   }
   control_in_a_row_ = 0;
+  if (fault_strikes(gate_->faults(), "mailbox.reorder")) {
+    jobs_.application.push_back(jobs_.application.pop_front());
+  }
   return jobs_.application.pop_front();
 }
 

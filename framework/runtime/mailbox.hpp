@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/limits.hpp>
+#include <spotmesh/time.hpp>
 
 #include "runtime/job.hpp"
 #include "runtime/ref_counted.hpp"
@@ -18,6 +21,13 @@ namespace spotmesh::runtime {
 class Gate;
 
 enum class Lane : std::uint8_t { Control, Application };
+
+// What becomes of a mailbox whose turn yields.
+enum class OnYield : std::uint8_t {
+  KeepMailbox,  // the turn keeps it: nothing of it can overtake the handler that yields (Actors)
+  LeaveMailbox  // the turn leaves it: what comes next may start, as anything else of the gate
+                // (Spots)
+};
 
 // Waits for a claim on a mailbox. Alive until on_claimed() was called or the claim was withdrawn.
 class ClaimWaiter {
@@ -34,13 +44,15 @@ class ClaimWaiter {
 // States (table in framework/docs/turns.md):
 //   Idle     nothing to run, or only held application work
 //   Ready    stands in its gate's ready list, or is on its way into or out of it
-//   Running  a turn of it is in progress (running, awaiting or yielded): its claim
+//   Running  a turn of it is in progress (running, awaiting or yielded): its claim. A turn that has
+//            yielded and left the mailbox (OnYield) counts as a claim, but lets other turns start
 //   Closed   accepts nothing; what waited has been refused
 // A hold (a Join's barrier behind the turn that set it) keeps the application lane back without
 // touching the control lane. Holds count. A claim (a callback that takes the Actor, a seal) keeps
-// both lanes back and is had by one at a time; the turn in progress is a claim too. Each lane is
-// FIFO in order of acceptance; control runs first, but at most limits::control_jobs_in_a_row
-// control jobs in a row while application work could run.
+// both lanes back and is had by one at a time; the turn in progress is a claim too. While a claim
+// waits for turns that have left the mailbox, control jobs still run, because such a turn may wait
+// for what they do. Each lane is FIFO in order of acceptance; control runs first, but at most
+// limits::control_jobs_in_a_row control jobs in a row while application work could run.
 class Mailbox {
  public:
   struct Bounds {
@@ -54,10 +66,15 @@ class Mailbox {
     bool is_held = false;
     bool is_claimed = false;
   };
+  // The turn in progress, unless it has left.
+  struct RunningTurn {
+    Instant since;
+    std::string_view what;  // Job::what()
+  };
 
   // `owner` contains the mailbox; it is kept alive while the mailbox is Ready or Running. Whoever
   // calls a function below holds a reference to it by himself. `gate` may be replaced by move_to().
-  Mailbox(RefCounted& owner, Gate& gate, Bounds bounds);
+  Mailbox(RefCounted& owner, Gate& gate, Bounds bounds, OnYield on_yield = OnYield::KeepMailbox);
   Mailbox(RefCounted& owner, Gate& gate);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
@@ -74,7 +91,8 @@ class Mailbox {
 
   // Any thread, on a closed mailbox too. Claims are granted in order, each when no turn of this
   // mailbox is in progress (a yielded one ends first) and no other claim is held; a claim occupies
-  // no gate. While one waits or is held, no job of either lane starts. May grant within the call.
+  // no gate. While one is held, no job of either lane starts, while one waits, no application job.
+  // May grant within the call.
   void claim(ClaimWaiter& waiter);
   // True: the claim was still waiting and will not be granted.
   bool withdraw_claim(ClaimWaiter& waiter);
@@ -93,6 +111,9 @@ class Mailbox {
   void close(const Error& error);
   bool is_closed() const;
   Backlog backlog() const;
+  std::optional<RunningTurn> running_turn() const;
+  // Who contains it, for observers.
+  const RefCounted& owner() const { return owner_; }
 
  private:
   friend class Gate;
@@ -100,9 +121,15 @@ class Mailbox {
 
   // The gate took the mailbox from its ready list: the job whose turn it is, the mailbox Running;
   // or null: the mailbox is Idle, Closed or another gate's now, and may be gone.
-  std::unique_ptr<Job> take_next(Gate& taker);
+  std::unique_ptr<Job> take_next(Gate& taker, Instant now);
   // Ends the turn. True: the mailbox is Ready and the gate lists it; false: it may be gone.
   bool finish_turn();
+  // The turn in progress has yielded. Left: it is on its own from now on, ends with
+  // finish_left_turn(), and keeps the owner alive until then.
+  enum class Yielding : std::uint8_t { Kept, Left, LeftAndReady };  // Ready: the gate lists it
+  Yielding yield_turn();
+  // Ends a turn that has left; the mailbox may be gone.
+  void finish_left_turn();
   // The gate is abandoned: drops everything without a word, a turn in progress included, and lets
   // go of the owner.
   void discard();
@@ -112,7 +139,9 @@ class Mailbox {
     JobQueue application;
   };
 
+  bool is_held_locked() const;
   bool can_run_locked() const;
+  bool can_run_application_locked() const;
   // The waiter whose on_claimed() the caller calls under no lock, or null.
   ClaimWaiter* grant_claim_locked();
   std::unique_ptr<Job> pop_job_locked();
@@ -127,12 +156,15 @@ class Mailbox {
   RefCounted& owner_;
   Ref<Gate> gate_;
   const Bounds bounds_;
+  const OnYield on_yield_;
   Jobs jobs_;
   State state_ = State::Idle;
+  RunningTurn running_turn_;  // while Running
   std::uint32_t holds_ = 0;
   std::uint32_t control_in_a_row_ = 0;
   bool is_claimed_ = false;
-  ClaimWaiter* first_claim_ = nullptr;  // waits only while claimed or Running
+  std::uint32_t left_turns_ = 0;        // have yielded, left the mailbox and not ended
+  ClaimWaiter* first_claim_ = nullptr;  // waits only while claimed, Running or with turns that left
   std::unique_ptr<const Error> closed_with_;
 
   // The ready list's, under the lock of the gate `listed_in_`. Another gate may ask whether the

@@ -89,6 +89,7 @@ class Turn : public Pooled {
 
   // While suspended by a yield. The list links are the gate's, under its lock.
   bool is_yielded_ = false;
+  bool has_left_mailbox_ = false;  // at its first yield, and for good
   Turn* previous_yielded_ = nullptr;
   Turn* next_yielded_ = nullptr;
   Turn* next_resumed_ = nullptr;
@@ -101,7 +102,7 @@ class TurnSuspension : public detail::TurnAwaiter {
  public:
   enum class Kind {
     Wait,  // the gate stays with this turn
-    Yield  // the gate is given back; the mailbox's claim stays
+    Yield  // the gate is given back; the mailbox's claim stays, or goes with it (OnYield)
   };
 
  protected:

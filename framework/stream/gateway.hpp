@@ -41,6 +41,7 @@ struct StreamSeams {
   EventSink& events;
   objects::Bindings& bindings;
   runtime::TurnObserver* observer = nullptr;  // of session turns
+  runtime::Faults* faults = nullptr;          // null in production; "session.reply-twice"
 };
 
 // On whose behalf the calls of a session's context are made: ObjectsNode::new_session_caller.

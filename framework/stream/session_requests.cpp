@@ -113,6 +113,9 @@ void ClientSession::answer(const RequestKey& request, const Result<Message>& rep
     if (!was_pending) return gateway_->metrics.late_replies.add();
   }
   send_reply(request.seq, reply);
+  if (runtime::fault_strikes(gateway_->seams.faults, "session.reply-twice")) {
+    send_reply(request.seq, reply);
+  }
 }
 
 void ClientSession::send_reply(wire::RequestSeq seq, const Result<Message>& reply) {

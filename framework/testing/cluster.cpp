@@ -1,15 +1,11 @@
+// The life of a cluster and its nodes; what may befall them is cluster_faults.cpp.
 #include <spotmesh/testing/cluster.hpp>
 
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "location/keys.hpp"
-#include "node/node.hpp"
-#include "objects/frozen_application.hpp"
-#include "testing/sim_client_links.hpp"
-#include "testing/sim_store.hpp"
-#include "testing/sim_world.hpp"
+#include "testing/cluster_parts.hpp"
 #include "testing/stream_client_end.hpp"
 
 namespace spotmesh::testing {
@@ -19,56 +15,55 @@ constexpr Duration start_limit = std::chrono::minutes(1);
 
 }  // namespace
 
-struct Cluster::Parts {
-  // One run of one process. Runs that have ended are kept: what is under way in the simulation may
-  // still refer to their seams.
-  struct Process {
-    SimNode* seams = nullptr;
-    std::unique_ptr<SimStore::Client> store;
-    std::unique_ptr<SimClientLinks> links;
-    std::unique_ptr<node::Node> node;
-    bool has_stopped = false;
-    std::optional<Error> failure;
-  };
+Cluster::Parts::Served::Served(const std::function<void(Application&)>& configure) {
+  configure(application);
+  frozen.emplace(application);
+}
 
-  Parts(const std::function<void(Application&)>& configure, const ClusterOptions& chosen)
-      : options(chosen),
-        world({.seed = chosen.seed}),
-        store(world, world.random("store"),
-              {.min_latency = chosen.shortest_store_latency,
-               .max_latency = chosen.longest_store_latency}) {
-    configure(application);
-    frozen.emplace(application);
-    for (const PacketSet& set : frozen->packet_sets()) packets->add(set);
+Cluster::Parts::Parts(const std::function<void(Application&)>& configure,
+                      const ClusterOptions& chosen)
+    : options(chosen),
+      world({.seed = chosen.seed}),
+      store(world, world.random("store"),
+            {.min_latency = chosen.shortest_store_latency,
+             .max_latency = chosen.longest_store_latency}),
+      network(world),
+      has_store(chosen.nodes, true),
+      defects(chosen.defects.begin(), chosen.defects.end()) {
+  served.push_back(std::make_unique<Served>(configure));
+  for (unsigned number = 0; number < chosen.nodes; ++number) {
+    const bool has_own = number < chosen.each.size() && chosen.each[number].configure;
+    served.push_back(has_own ? std::make_unique<Served>(chosen.each[number].configure) : nullptr);
   }
+  for (const auto& each : served) {
+    if (each == nullptr) continue;
+    for (const PacketSet& set : each->frozen->packet_sets()) packets->add(set);
+  }
+  checkers.watch(world, store);
+}
 
-  void start_process(unsigned number);
-  Process& current(unsigned number) { return *slots.at(number).back(); }
-  const Process& current(unsigned number) const { return *slots.at(number).back(); }
-  void end_process(Process& process);
-
-  const ClusterOptions options;
-  Application application;
-  SimWorld world;
-  SimStore store;
-  std::optional<objects::FrozenApplication> frozen;
-  std::vector<std::vector<std::unique_ptr<Process>>> slots;
-  std::shared_ptr<wire::PacketCatalog> packets = std::make_shared<wire::PacketCatalog>();
-  std::size_t clients_made = 0;
-};
+const Cluster::Parts::Served& Cluster::Parts::application_of(unsigned number) const {
+  const auto& own = served.at(number + 1);
+  return own ? *own : *served.front();
+}
 
 void Cluster::Parts::start_process(unsigned number) {
   auto& runs = slots.at(number);
   const std::string name = "node-" + std::to_string(number) + "." + std::to_string(runs.size());
+  const ClusterNode chosen = number < options.each.size() ? options.each[number] : ClusterNode{};
   auto process = std::make_unique<Process>();
-  process->seams = &world.add_node(name);
+  process->seams = &world.add_node(
+      name, {.clock_offset = chosen.clock_offset, .drift_ppm = chosen.clock_drift_ppm});
   process->store = store.connect(name);
+  process->store->set_available(has_store.at(number));
   process->links = std::make_unique<SimClientLinks>(
       world, world.random(name + ".links"),
       LinkConditions{.shortest_latency = options.shortest_link_latency,
                      .longest_latency = options.longest_link_latency});
   SimNode& seams = *process->seams;
-  process->node = std::make_unique<node::Node>(*frozen,
+  for (const auto& [point, per_mille] : defects) seams.faults().set_chance(point, per_mille);
+  process->transport = network.attach(seams);
+  process->node = std::make_unique<node::Node>(*application_of(number).frozen,
                                                node::World{.clock = seams.clock(),
                                                            .scheduler = seams.scheduler(),
                                                            .timers = seams.timers(),
@@ -78,22 +73,46 @@ void Cluster::Parts::start_process(unsigned number) {
                                                            .events = seams.events(),
                                                            .store = process->store.get(),
                                                            .client_links = process->links.get(),
+                                                           .transport = process->transport.get(),
                                                            .faults = &seams.faults(),
                                                            .turns = &seams.observer()},
                                                node::NodeOptions{});
+  checkers.process_started(seams, *process->node);
   process->node->start([started = process.get()](Result<void> outcome) {
     if (!outcome) started->failure = outcome.error();
   });
   runs.push_back(std::move(process));
+  for (unsigned other = 0; other < slots.size(); ++other) {
+    if (other == number || slots[other].empty()) continue;
+    apply_path(number, other);
+    apply_path(other, number);
+  }
 }
 
 void Cluster::Parts::end_process(Process& process) {
   if (process.node == nullptr) return;
+  checkers.process_ended(*process.seams);
   process.links->crash();
   if (!process.has_stopped) process.node->abandon();
   process.seams->end();
   process.node.reset();
+  process.transport.reset();
   process.store.reset();
+}
+
+void Cluster::Parts::apply_path(unsigned from, unsigned to) {
+  const auto found = paths.find({from, to});
+  if (found == paths.end()) return;
+  const SimNode& source = *current(from).seams;
+  const SimNode& target = *current(to).seams;
+  if (found->second.delay) {
+    network.set_delay(source, target, found->second.delay->first, found->second.delay->second);
+  }
+  if (found->second.is_blocked) {
+    network.block(source, target);
+  } else {
+    network.unblock(source, target);
+  }
 }
 
 Cluster::Cluster(const std::function<void(Application&)>& configure, ClusterOptions options)
@@ -118,6 +137,8 @@ Cluster::~Cluster() {
   }
 }
 
+unsigned Cluster::nodes() const { return parts_->options.nodes; }
+
 Result<SimStreamClient> Cluster::connect(unsigned node) {
   Parts& parts = *parts_;
   const std::string name = "client-" + std::to_string(parts.clients_made++);
@@ -130,6 +151,10 @@ bool Cluster::run_until(const std::function<bool()>& condition, Duration limit) 
 }
 
 void Cluster::run_for(Duration span) { parts_->world.run_for(span); }
+
+void Cluster::after(Duration delay, std::function<void()> job) {
+  parts_->world.after(delay, std::move(job));
+}
 
 Duration Cluster::elapsed() const { return parts_->world.now() - Instant{}; }
 
@@ -156,16 +181,16 @@ bool Cluster::is_serving(unsigned node) const {
   return process.node != nullptr && process.node->state() == node::NodeState::Serving;
 }
 
-void Cluster::set_store_available(bool is_available) { parts_->store.set_available(is_available); }
-
-void Cluster::set_store_latency(Duration shortest, Duration longest) {
-  parts_->store.behavior().min_latency = shortest;
-  parts_->store.behavior().max_latency = longest;
+bool Cluster::is_running(unsigned node) const {
+  const Parts::Process& process = parts_->current(node);
+  return process.node != nullptr && !process.has_stopped;
 }
 
-void Cluster::set_store_faults(unsigned unavailable_per_mille, unsigned unknown_per_mille) {
-  parts_->store.behavior().unavailable_per_mille = unavailable_per_mille;
-  parts_->store.behavior().unknown_per_mille = unknown_per_mille;
+bool Cluster::is_paused(unsigned node) const { return parts_->current(node).seams->is_paused(); }
+
+bool Cluster::has_failed(unsigned node) const {
+  const Parts::Process& process = parts_->current(node);
+  return process.node != nullptr && process.node->state() == node::NodeState::Error;
 }
 
 std::vector<std::string> Cluster::stored_objects() const {
@@ -182,6 +207,17 @@ std::uint64_t Cluster::trace_hash() const { return parts_->world.trace().hash();
 
 std::string Cluster::trace() const { return parts_->world.trace().text(); }
 
-std::vector<std::string> Cluster::violations() const { return parts_->world.violations(); }
+std::vector<std::string> Cluster::violations() const {
+  std::vector<std::string> all = parts_->world.violations();
+  for (const std::string& violation : parts_->checkers.violations()) all.push_back(violation);
+  return all;
+}
+
+std::vector<std::string> Cluster::violations_at_rest() {
+  // Beats and the like are always under way somewhere; what is due now has been done then.
+  parts_->world.run_until_idle();
+  parts_->checkers.look_at_rest();
+  return violations();
+}
 
 }  // namespace spotmesh::testing

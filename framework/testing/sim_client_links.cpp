@@ -58,6 +58,14 @@ void SimClientLinks::crash() {
   for (const auto& link : std::exchange(links_, {})) link->crash();
 }
 
+std::vector<std::shared_ptr<SimConnection>> SimClientLinks::open_connections() const {
+  std::vector<std::shared_ptr<SimConnection>> open;
+  for (const auto& link : links_) {
+    if (link->is_open()) open.push_back(link);
+  }
+  return open;
+}
+
 std::size_t SimClientLinks::open_links() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(links_, [](const auto& link) { return link->is_open(); }));

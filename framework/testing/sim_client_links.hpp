@@ -36,6 +36,8 @@ class SimClientLinks final : public stream::ClientLinks {
   void crash();
 
   std::size_t open_links() const;
+  // The clients' ends of what is open, in the order they came.
+  std::vector<std::shared_ptr<SimConnection>> open_connections() const;
 
  private:
   SimTime& time_;

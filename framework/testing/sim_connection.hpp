@@ -40,6 +40,8 @@ class SimConnection {
   virtual void close() = 0;
   // The device loses power: nothing more is heard in either direction and nobody is told.
   virtual void vanish() = 0;
+  // A path that works one way only: nothing that is sent from now on arrives, what comes is heard.
+  virtual void fall_silent() = 0;
   // A reset: what is under way is lost, both ends learn of it.
   virtual void reset() = 0;
   // The peer is going away and hears nothing more, not even the end.

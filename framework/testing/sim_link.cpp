@@ -52,7 +52,7 @@ void SimLink::abort() {
 }
 
 void SimLink::send(Bytes bytes) {
-  if (!is_open() || client_ != Client::Present || bytes.empty()) return;
+  if (!is_open() || client_ != Client::Present || is_silent_ || bytes.empty()) return;
   at(arrival(last_inbound_), [this, bytes = std::move(bytes)]() mutable {
     if (client_ == Client::Reset) return;
     inbound_.push_back(std::move(bytes));
@@ -61,7 +61,7 @@ void SimLink::send(Bytes bytes) {
 }
 
 void SimLink::close() {
-  if (!is_open() || client_ != Client::Present) return;
+  if (!is_open() || client_ != Client::Present || is_silent_) return;
   client_ = Client::Closed;
   at(arrival(last_inbound_), [this] {
     is_end_of_inbound_ = true;

@@ -43,6 +43,7 @@ class SimLink final : public stream::ClientLink,
   void send(Bytes bytes) override;
   void close() override;
   void vanish() override;
+  void fall_silent() override { is_silent_ = true; }
   void reset() override;
   void forget_peer() override { peer_ = nullptr; }
   void stop_reading() override { does_client_read_ = false; }
@@ -92,6 +93,7 @@ class SimLink final : public stream::ClientLink,
   Instant last_inbound_{};
   bool is_reading_paused_ = false;
   bool is_end_of_inbound_ = false;
+  bool is_silent_ = false;
 };
 
 }  // namespace spotmesh::testing

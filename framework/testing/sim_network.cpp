@@ -101,7 +101,12 @@ void SimNetwork::End::close(std::string reason) {
 }
 
 void SimNetwork::Link::pass(End& to, Passing passing) {
-  Instant arrival = network.world_.now() + network.delay(peer_of(to).node, to.node);
+  std::size_t bytes = 0;
+  if (const auto* frames = std::get_if<Frames>(&passing)) {
+    for (const SharedBytes& frame : frames->frames) bytes += frame.size();
+  }
+  SimNode& from = peer_of(to).node;
+  Instant arrival = network.departure(from, to.node, bytes) + network.delay(from, to.node);
   if (!to.inbound.empty()) arrival = std::max(arrival, to.inbound.back().first);
   to.inbound.emplace_back(arrival, std::move(passing));
   pump(to);
@@ -223,6 +228,20 @@ std::unique_ptr<SimTransport> SimNetwork::attach(SimNode& node) {
 void SimNetwork::set_delay(const SimNode& from, const SimNode& to, Duration shortest,
                            Duration longest) {
   path(from, to).delay = std::pair(shortest, longest);
+}
+
+void SimNetwork::set_bandwidth(const SimNode& from, const SimNode& to,
+                               std::uint64_t bytes_per_second) {
+  path(from, to).bytes_per_second = bytes_per_second;
+}
+
+Instant SimNetwork::departure(const SimNode& from, const SimNode& to, std::size_t bytes) {
+  Path& taken = path(from, to);
+  if (taken.bytes_per_second == 0) return world_.now();
+  const std::uint64_t nanoseconds = bytes * 1'000'000'000ULL / taken.bytes_per_second;
+  taken.free_at =
+      std::max(taken.free_at, world_.now()) + Duration(static_cast<Duration::rep>(nanoseconds));
+  return taken.free_at;
 }
 
 void SimNetwork::block(const SimNode& from, const SimNode& to) { path(from, to).is_blocked = true; }

@@ -45,6 +45,8 @@ class SimNetwork {
   std::unique_ptr<SimTransport> attach(SimNode& node);
 
   void set_delay(const SimNode& from, const SimNode& to, Duration shortest, Duration longest);
+  // What goes from `from` to `to`, on all connections together, takes its time and its turn.
+  void set_bandwidth(const SimNode& from, const SimNode& to, std::uint64_t bytes_per_second);
   // Nothing goes from `from` to `to` any more. Connections stay up and what is sent waits, as it
   // does while TCP retransmits; unblock() lets it arrive.
   void block(const SimNode& from, const SimNode& to);
@@ -68,6 +70,8 @@ class SimNetwork {
   };
   struct Path {
     std::optional<std::pair<Duration, Duration>> delay;
+    std::uint64_t bytes_per_second = 0;  // 0: any number
+    Instant free_at{};                   // all that was sent before is on its way
     bool is_blocked = false;
   };
   using Nodes = std::pair<const SimNode*, const SimNode*>;
@@ -76,6 +80,8 @@ class SimNetwork {
     return paths_[{from.number(), to.number()}];
   }
   Duration delay(const SimNode& from, const SimNode& to);
+  // When the last of so many bytes leaves `from`.
+  Instant departure(const SimNode& from, const SimNode& to, std::size_t bytes);
   Result<std::string> listen(SimTransport& transport, std::string address,
                              mesh::ConnectionAcceptor& acceptor);
   void dial(SimTransport& transport, const std::string& address, mesh::DialHandler& handler);

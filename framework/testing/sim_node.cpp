@@ -101,15 +101,28 @@ void SimNode::write(LogLevel level, std::string_view component, std::string mess
 void SimNode::on_turn_started(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
                               Instant now) {
   checker_.on_turn_started(gate, mailbox, now);
+  for (WorldObserver* observer : world_.observers()) {
+    observer->on_turn_started(*this, gate, mailbox, now);
+  }
   const auto backlog = mailbox.backlog();
   world_.trace().fold(number_);
   world_.trace().fold(backlog.application * 4096 + backlog.control);
   world_.trace().fold(static_cast<std::uint64_t>(now.since_origin.count()));
 }
 
+void SimNode::on_turn_resumed(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
+                              Instant now) {
+  for (WorldObserver* observer : world_.observers()) {
+    observer->on_turn_resumed(*this, gate, mailbox, now);
+  }
+}
+
 void SimNode::on_turn_ended(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
                             Instant now) {
   checker_.on_turn_ended(gate, mailbox, now);
+  for (WorldObserver* observer : world_.observers()) {
+    observer->on_turn_ended(*this, gate, mailbox, now);
+  }
   if (!has_ended_) world_.charge_turn();
 }
 

@@ -89,6 +89,8 @@ class SimNode final : private runtime::Scheduler,
              std::vector<LogField> fields) override;
   void on_turn_started(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
                        Instant now) override;
+  void on_turn_resumed(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
+                       Instant now) override;
   void on_turn_ended(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
                      Instant now) override;
 

@@ -71,6 +71,7 @@ void SimStore::fail_over(Duration forgotten) {
   counter_ = 0;
   for (const auto& [key, entry] : entries_) counter_ = std::max(counter_, entry.counter);
   epoch_ = {random_.next_u64(), random_.next_u64()};
+  for (WorldObserver* observer : observers_) observer->on_fail_over(*this);
 }
 
 std::vector<ScanEntry> SimStore::contents(std::string_view prefix) const {
@@ -80,6 +81,16 @@ std::vector<ScanEntry> SimStore::contents(std::string_view prefix) const {
     found.push_back({it->first, {it->second.value, version_of(it->second.counter)}});
   }
   return found;
+}
+
+const Bytes* SimStore::peek(std::string_view key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second.value;
+}
+
+void SimStore::plant(std::string key, Bytes value) {
+  ++counter_;
+  write({std::move(key), std::move(value)});
 }
 
 Duration SimStore::latency() {
@@ -97,7 +108,7 @@ bool SimStore::is_away(const Session& session) {
 
 // Applies what was left late: once a later operation is answered, nothing earlier may still come.
 void SimStore::settle(Session& session) {
-  for (const Commit& commit : std::exchange(session.late, {})) apply(commit);
+  for (const Commit& commit : std::exchange(session.late, {})) apply(session, commit);
 }
 
 std::optional<std::string> SimStore::failed_condition(const Commit& commit) const {
@@ -126,7 +137,7 @@ void SimStore::write(const location::Write& write) {
   while (memory_.front().when + max_memory < time_.now()) memory_.pop_front();
 }
 
-CommitResult SimStore::apply(const Commit& commit) {
+CommitResult SimStore::apply(const Session& session, const Commit& commit) {
   CommitResult result;
   result.epoch = epoch_;
   if (auto failed = failed_condition(commit)) {
@@ -134,6 +145,7 @@ CommitResult SimStore::apply(const Commit& commit) {
     result.failed_key = std::move(*failed);
     return result;
   }
+  for (WorldObserver* observer : observers_) observer->on_commit(*this, session.name, commit);
   ++counter_;
   ++commits_applied_;
   for (const location::Write& each : commit.writes) write(each);
@@ -154,8 +166,8 @@ CommitResult SimStore::execute_commit(const std::shared_ptr<Session>& session,
   } else if (chance(behavior_.unknown_per_mille)) {
     unknown = static_cast<UnknownCommit>(random_below(random_, 3));
   }
-  if (!unknown) return apply(commit);
-  if (*unknown == UnknownCommit::Applied) apply(commit);
+  if (!unknown) return apply(*session, commit);
+  if (*unknown == UnknownCommit::Applied) apply(*session, commit);
   if (*unknown == UnknownCommit::Late) {
     session->late.push_back(commit);
     schedule(latency() + latency(), [this, session] { settle(*session); });

@@ -18,6 +18,7 @@
 #include "base/random.hpp"
 #include "location/store.hpp"
 #include "testing/sim_time.hpp"
+#include "testing/world_observer.hpp"
 
 namespace spotmesh::testing {
 
@@ -67,6 +68,12 @@ class SimStore {
 
   // What the store holds at this moment, past all faults; for checkers.
   std::vector<location::ScanEntry> contents(std::string_view prefix) const;
+  // One value of it; null when the key is absent. Valid until the next write.
+  const Bytes* peek(std::string_view key) const;
+  // Writes past everybody, as somebody with access to the store can.
+  void plant(std::string key, Bytes value);
+  // From now on `observer` is told of every commit that is applied; it outlives the store.
+  void watch(WorldObserver& observer) { observers_.push_back(&observer); }
   location::StoreEpoch epoch() const { return epoch_; }
   std::uint64_t commits_applied() const { return commits_applied_; }
 
@@ -90,7 +97,7 @@ class SimStore {
   Duration latency();
   bool is_away(const Session& session);
   void settle(Session& session);
-  location::CommitResult apply(const location::Commit& commit);
+  location::CommitResult apply(const Session& session, const location::Commit& commit);
   std::optional<std::string> failed_condition(const location::Commit& commit) const;
   void write(const location::Write& write);
   location::CommitResult execute_commit(const SharedSession& session,
@@ -116,6 +123,7 @@ class SimStore {
   std::map<std::string, Entry, std::less<>> entries_;
   std::deque<Undo> memory_;
   std::vector<std::weak_ptr<Session>> sessions_;
+  std::vector<WorldObserver*> observers_;
   // Gone with the store, so that what is still under way then does nothing.
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };

@@ -17,6 +17,7 @@
 #include "testing/sim_random.hpp"
 #include "testing/sim_time.hpp"
 #include "testing/sim_trace.hpp"
+#include "testing/world_observer.hpp"
 
 namespace spotmesh::testing {
 
@@ -72,6 +73,10 @@ class SimWorld final : public SimTime {
   // put off stay. Done or Runaway.
   SimOutcome run_until_idle();
 
+  // From now on `observer` is told of every turn; it outlives the world's run.
+  void watch(WorldObserver& observer) { observers_.push_back(&observer); }
+  const std::vector<WorldObserver*>& observers() const { return observers_; }
+
   // The violations of every node's turn checker.
   std::vector<std::string> violations() const;
   std::uint64_t steps() const { return steps_; }
@@ -99,6 +104,7 @@ class SimWorld final : public SimTime {
   std::map<std::string, std::unique_ptr<SimRandom>, std::less<>> streams_;
   std::multimap<Instant, std::function<void()>> jobs_;  // of one moment: in order of at()
   std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::vector<WorldObserver*> observers_;
 };
 
 }  // namespace spotmesh::testing

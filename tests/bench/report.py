@@ -41,7 +41,8 @@ def rows_of(name, figures):
         rate = entry.get("items_per_second")
         yield (f"{name}: {entry['name']}",
                as_time(entry["real_time"] * scale[entry["time_unit"]]),
-               as_rate(rate) if rate else "")
+               as_rate(rate) if rate else "",
+               f"{entry['bytes_per_actor']:.0f} B an Actor" if "bytes_per_actor" in entry else "")
 
 
 def main():
@@ -60,12 +61,13 @@ def main():
         return 2
 
     measured = {name: run(there[name]) for name in options.names or there}
-    rows = [("benchmark", "per round", "items")]
+    rows = [("benchmark", "per round", "items", "memory")]
     for name, figures in measured.items():
         rows += rows_of(name, figures)
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
-        print(f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}")
+        print(f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}"
+              f"  {row[3]:>{widths[3]}}".rstrip())
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(measured, file, indent=2)

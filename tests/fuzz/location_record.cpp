@@ -5,6 +5,7 @@
 
 #include "base/utf8.hpp"
 #include "fuzz/fuzz.hpp"
+#include "location/checkpoint.hpp"
 #include "location/record_format.hpp"
 #include "location/records.hpp"
 #include "location/topic_record.hpp"
@@ -92,6 +93,8 @@ void run(ByteView bytes) {
       return check(&location::decode_authority, value);
     case location::RecordKind::TopicMark:
       return check(&location::decode_topic_mark, value, mark_key);
+    case location::RecordKind::Checkpoint:
+      return check(&location::decode_checkpoint, value);
   }
 }
 

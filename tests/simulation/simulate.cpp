@@ -1,89 +1,121 @@
-// Runs the simulation over many seeds, or one again by its seed.
+// Runs the simulation over many seeds, over those that once found a defect, or one again.
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 
+#include "known_seeds.hpp"
+#include "probe/workload.hpp"
+#include "seed_runner.hpp"
 #include "tictactoe/game_run.hpp"
 
 namespace {
 
-using tictactoe::simulation::run_game;
-using tictactoe::simulation::RunReport;
+using simulation::Ending;
+using simulation::NamedScenario;
+using simulation::SeedResult;
+using simulation::SeedRun;
 
-// Exit codes, so that whoever bisects can tell them apart; a crash ends by its signal.
-constexpr int exit_wrong = 1;
-constexpr int exit_usage = 2;
-constexpr int exit_stuck = 3;
-
-// Every so many seeds one runs twice: its two traces must be equal.
-constexpr std::uint64_t repeat_every = 16;
-
-struct Totals {
-  std::uint64_t passed = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t drops = 0;
-  std::uint64_t draws = 0;
-  int exit_code = 0;
-};
-
-void report_failure(std::uint64_t seed, const RunReport& report) {
-  const bool is_stuck = report.verdict == RunReport::Verdict::Stuck;
-  fmt::print("seed {}: {}\n", seed, is_stuck ? "STUCK" : "WRONG");
-  for (const auto& fault : report.faults) fmt::print("  {}\n", fault);
-  fmt::print("{}  again: ./tests/simulate.sh --replay {}\n", report.trace, seed);
+template <typename Verdict>
+Ending ending_of(Verdict verdict) {
+  if (verdict == Verdict::Correct) return Ending::Correct;
+  return verdict == Verdict::Stuck ? Ending::Stuck : Ending::Wrong;
 }
 
-void run_seed(std::uint64_t seed, bool runs_twice, Totals& totals) {
-  RunReport report = run_game(seed);
-  if (runs_twice && run_game(seed).trace_hash != report.trace_hash) {
-    report.verdict = RunReport::Verdict::Wrong;
-    report.faults.emplace_back("two runs of this seed have different traces");
+NamedScenario of(spotmesh::testing::Scenario scenario) {
+  return {scenario.name, [scenario](std::uint64_t seed) {
+            const auto report = spotmesh::testing::simulate(scenario, seed);
+            return SeedResult{.ending = ending_of(report.verdict),
+                              .trace_hash = report.trace_hash,
+                              .text = report.text()};
+          }};
+}
+
+SeedResult run_tictactoe(std::uint64_t seed) {
+  const auto report = tictactoe::simulation::run_game(seed);
+  SeedResult result{
+      .ending = ending_of(report.verdict), .trace_hash = report.trace_hash, .text = "\n"};
+  for (const auto& fault : report.faults) result.text += fmt::format("  {}\n", fault);
+  result.text += report.trace;
+  return result;
+}
+
+std::vector<NamedScenario> all_scenarios() {
+  return {of(probe::alone()), of(probe::together()), {"tictactoe", run_tictactoe}};
+}
+
+struct Wish {
+  std::uint64_t seeds = 300;
+  std::uint64_t from = 0;
+  std::uint64_t replayed = 0;
+  bool is_replay = false;
+  bool known_only = false;
+  std::string scenario;
+};
+
+// What to run: each seed in turn with another scenario, unless one was named.
+std::vector<SeedRun> plan(const Wish& wish, const std::vector<NamedScenario>& scenarios) {
+  std::vector<SeedRun> runs;
+  const auto named = [&](std::string_view name) {
+    return std::ranges::find(scenarios, name, &NamedScenario::name);
+  };
+  if (!wish.is_replay) {
+    for (const auto& known : simulation::known_seeds) {
+      if (!wish.scenario.empty() && wish.scenario != known.scenario) continue;
+      runs.push_back({&*named(known.scenario), known.seed, std::string(known.why)});
+    }
   }
-  totals.drops += report.drops;
-  totals.draws += report.was_draw ? 1 : 0;
-  if (report.verdict == RunReport::Verdict::Correct) {
-    ++totals.passed;
-    return;
+  if (wish.known_only) return runs;
+  const std::uint64_t first = wish.is_replay ? wish.replayed : wish.from;
+  const std::uint64_t end = wish.is_replay ? first + 1 : first + wish.seeds;
+  for (std::uint64_t seed = first; seed < end; ++seed) {
+    const NamedScenario& scenario =
+        wish.scenario.empty() ? scenarios[seed % scenarios.size()] : *named(wish.scenario);
+    runs.push_back({&scenario, seed, {}});
   }
-  ++totals.failed;
-  report_failure(seed, report);
-  const bool is_stuck = report.verdict == RunReport::Verdict::Stuck;
-  totals.exit_code = is_stuck ? exit_stuck : exit_wrong;
+  return runs;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t seeds = 1000;
-  std::uint64_t from = 1;
-  std::uint64_t replayed = 0;
+  const std::vector<NamedScenario> scenarios = all_scenarios();
+  std::vector<std::string> names;
+  for (const auto& scenario : scenarios) names.push_back(scenario.name);
+
+  Wish wish;
   CLI::App app(
-      "Simulates whole games of TicTacToe on a node with a slow and faulty store, reordered turns\n"
-      "and clients that lose their connections. Example: simulate --seeds 200 --from 5000");
-  app.add_option("--seeds", seeds, "how many seeds to run")->check(CLI::Range(1, 10'000'000));
-  app.add_option("--from", from, "the first seed")->check(CLI::NonNegativeNumber);
+      "Simulates clusters under faults, a run for each seed, after the seeds that are known.\n"
+      "Exit codes: 0 all correct, 1 wrong, 2 usage, 3 stuck, 4 crashed.\n"
+      "Example: simulate --seeds 200 --from 5000");
+  app.add_option("--seeds", wish.seeds, "how many fresh seeds to run")
+      ->check(CLI::Range(1, 10'000'000));
+  const auto* from = app.add_option("--from", wish.from, "the first seed; else one of the clock's")
+                         ->check(CLI::NonNegativeNumber);
+  app.add_option("--scenario", wish.scenario, "only this scenario")->check(CLI::IsMember(names));
+  app.add_flag("--known", wish.known_only, "only the seeds that have once found a defect");
   const auto* replay =
-      app.add_option("--replay", replayed, "run this one seed and print its trace");
+      app.add_option("--replay", wish.replayed, "run this one seed, twice, and print its trace");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_usage;
+    return app.exit(error) == 0 ? 0 : simulation::exit_usage;
+  }
+  wish.is_replay = replay->count() > 0;
+  if (from->count() == 0) {
+    // Seeds that nobody has run yet.
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    wish.from = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   }
 
-  Totals totals;
-  if (replay->count() > 0) {
-    const RunReport report = run_game(replayed);
-    fmt::print("seed {}: trace hash {:016x}\n", replayed, report.trace_hash);
-    run_seed(replayed, true, totals);
-  } else {
-    for (std::uint64_t seed = from; seed < from + seeds; ++seed) {
-      run_seed(seed, seed % repeat_every == 0, totals);
-    }
-    fmt::print("seeds {}..{}: {} lost connections, {} draws\n", from, from + seeds - 1,
-               totals.drops, totals.draws);
+  const auto runs = plan(wish, scenarios);
+  if (!wish.known_only && !wish.is_replay) {
+    fmt::print("seeds {}..{}\n", wish.from, wish.from + wish.seeds - 1);
   }
-  fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
-  return totals.exit_code;
+  return simulation::run_seeds(
+      runs, {.replay_command = "./tests/simulate.sh --scenario {scenario} --replay {seed}"});
 }

@@ -35,7 +35,8 @@ PUBLIC_HEADERS = {
     "wire": ["actor_ref_json"],
     "objects": ["actor", "actor_handlers", "actors", "application", "calls", "closing", "context",
                 "create_calls", "decision", "factories", "handlers", "invoke", "join", "logger",
-                "message_context", "object_server", "publish", "registration", "relocation",
+                "message_context", "object_server", "publish", "published", "registration",
+                "relocation",
                 "results", "session", "session_handlers", "signatures", "spot", "spots",
                 "timer_control", "worker_call"],
     "host": ["host", "settings", "spotmesh"],
@@ -77,8 +78,8 @@ THIRD_PARTY = {
 }
 # Headers of the C library and the system; every other header with a dot or a folder is third-party.
 SYSTEM_HEADERS = [
-    "arpa/", "fcntl.h", "linux/", "netdb.h", "netinet/", "poll.h", "pthread.h", "signal.h",
-    "spawn.h", "stdio.h", "sys/", "time.h", "unistd.h",
+    "arpa/", "fcntl.h", "linux/", "malloc.h", "netdb.h", "netinet/", "poll.h", "pthread.h",
+    "signal.h", "spawn.h", "stdio.h", "sys/", "time.h", "unistd.h",
 ]
 # The only third-party headers that public headers may include.
 PUBLIC_THIRD_PARTY = ["flatbuffers/"]

@@ -115,6 +115,11 @@ class ActorContext : public Context {
   BoundSession& bound_session() { return bound_session_; }
   TimerControl& timers() { return timers_; }
 
+  // In a turn of this Actor whose type is checkpointed_by an adapter: its state is put down once
+  // the turn has ended well, besides the cadence. The turn does not wait for it; what it sends may
+  // be ahead of what is safe. InvalidOperation elsewhere.
+  Result<void> checkpoint_after_turn();
+
   // Describe a Join to a User Spot, or back to the node's Entry Spot; see JoinCall::defer.
   JoinCall join_spot(std::string_view spot_id, Message request = {});
   template <Packet P>

@@ -9,10 +9,12 @@
 
 #include <spotmesh/actor.hpp>
 #include <spotmesh/error.hpp>
+#include <spotmesh/limits.hpp>
 #include <spotmesh/registration.hpp>
 #include <spotmesh/relocation.hpp>
 #include <spotmesh/spot.hpp>
 #include <spotmesh/task.hpp>
+#include <spotmesh/time.hpp>
 
 namespace spotmesh {
 
@@ -38,6 +40,28 @@ class ActorFactory {
                   "this very Actor class (or Tasks of them), and a default constructor");
     type_.state_adapter = std::make_shared<detail::TypedStateAdapter<Adapter, A>>();
     return choose(registration::RelocationPolicy::PreserveState);
+  }
+  // Keeps the Actor's state safe from the loss of its node: about every `interval`, and after turns
+  // that ask for it (ActorContext::checkpoint_after_turn), `Adapter` captures it between two turns
+  // and it is written to the Location Store, if it has changed. Whoever creates the Actor anew
+  // after its owner was lost gets the last state back: restore() runs after configure() and before
+  // on_create_actor, in a new incarnation (a new ObjectGeneration, in an Entry Spot). What happened
+  // after the last checkpoint is lost. The state stays while nobody creates the Actor, also over a
+  // stop of the server; destroying the Actor ends it. At most limits::checkpoint_bytes; a larger
+  // one, or a capture() that throws, is logged and not written, and the one before stays. A
+  // restore() that throws fails the creation with InternalFailure.
+  //
+  // `interval` is at least a second (limits::min_checkpoint_interval). It goes together with any
+  // relocation policy, also with another adapter. Twice, or a shorter interval: ConfigurationError.
+  template <typename Adapter>
+  ActorFactory& checkpointed_by(Duration interval = limits::checkpoint_interval) {
+    static_assert(StateAdapterFor<Adapter, A>,
+                  "the adapter needs `Bytes capture(A&)` and `void restore(A&, const Bytes&)` for "
+                  "this very Actor class (or Tasks of them), and a default constructor");
+    require_checkpoints(interval);
+    type_.checkpoint_adapter = std::make_shared<detail::TypedStateAdapter<Adapter, A>>();
+    type_.checkpoint_interval = interval;
+    return *this;
   }
   // Makes the Actor instead of `A(ActorContext&)`: `f(ActorContext&)` returns unique_ptr<A> or a
   // Task of one. It gets the context and nothing else, and must build the Actor with it. A throw or
@@ -66,6 +90,18 @@ class ActorFactory {
     co_return co_await std::move(pending);
   }
 
+  void require_checkpoints(Duration interval) const {
+    if (type_.checkpoint_adapter != nullptr) {
+      throw ConfigurationError("Actor type '" + type_.stable_type + "' at " +
+                               registration::place_of(type_.where) +
+                               " chooses checkpointed_by twice; choose one");
+    }
+    if (interval < limits::min_checkpoint_interval) {
+      throw ConfigurationError("Actor type '" + type_.stable_type + "' at " +
+                               registration::place_of(type_.where) +
+                               " is checkpointed more often than once a second");
+    }
+  }
   ActorFactory& choose(registration::RelocationPolicy policy) {
     if (type_.relocation.has_value()) {
       throw ConfigurationError("Actor type '" + type_.stable_type + "' at " +
@@ -86,7 +122,21 @@ class SpotFactory {
   explicit SpotFactory(registration::SpotType& type) : type_(type) {}
 
   // Spot, members, timers and callbacks share one gate. The default.
-  SpotFactory& spot_wide() { return *this; }
+  SpotFactory& spot_wide() {
+    static_assert(S::shares_gate_with_members,
+                  "a SpotWide Spot derives from UserSpot<A>; this class has said otherwise");
+    return *this;
+  }
+  // Members and timers have gates of their own. Said by the base class; here for who reads the
+  // registration.
+  SpotFactory& per_actor() {
+    static_assert(S::has_gate_per_timer, "a PerActor Spot derives from PerActorSpot<A>");
+    return *this;
+  }
+  // Not for Spots: choose disable_relocation(). A PerActorSpot in particular has no state that
+  // could move with its members, because they move one by one.
+  template <typename Adapter>
+  SpotFactory& preserve_state_with() = delete;
   // The Spot never leaves the node on which it was created. Entry Spots never move anyhow.
   SpotFactory& disable_relocation() {
     if (type_.relocation.has_value()) {

@@ -26,8 +26,8 @@ namespace spotmesh {
 
 // The handlers of a Spot class: for the Spot itself `(const Packet&)`, and for its members
 // `(A&, const Packet&)`. A member's message is the member's turn; the Spot's handler is chosen
-// before one of the Actor class's own. In an Entry Spot, whose members run at the same time, member
-// handlers are const.
+// before one of the Actor class's own. In an Entry Spot and a PerActorSpot, whose members run at
+// the same time, member handlers are const, and so are the timers of a PerActorSpot.
 template <typename S>
 class Handlers {
  public:
@@ -132,8 +132,8 @@ class Handlers {
                   "EntrySpot<A> or UserSpot<A>");
     static_assert(Packet<P>, "a handler takes a packet of a schema given to spotmesh_add_packets");
     static_assert(S::shares_gate_with_members || Function::is_const,
-                  "members of an Entry Spot run at the same time as the Spot: make this handler "
-                  "const, and send the Spot a message to change its state");
+                  "members of an Entry Spot or PerActorSpot run at the same time as the Spot: make "
+                  "this handler const, and send the Spot a message to change its state");
     auto bound = [member](registration::Invocation& invocation, const P& packet) {
       auto& spot = static_cast<S&>(*invocation.spot);
       auto& actor = static_cast<A&>(*invocation.actor);
@@ -153,6 +153,10 @@ class Handlers {
   template <typename Member>
   void add_timer(std::string_view key, std::optional<Duration> period, Member member,
                  OverrunPolicy overrun, std::source_location where) {
+    static_assert(
+        !S::has_gate_per_timer || detail::MemberFunction<Member>::is_const,
+        "the timers of a PerActorSpot run at the same time as the Spot: make this handler "
+        "const, and send the Spot a message to change its state");
     auto bound = [member](registration::TimerInvocation& invocation) {
       return detail::call_timer(static_cast<S&>(*invocation.spot), member, invocation.tick);
     };

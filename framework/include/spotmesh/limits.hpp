@@ -22,6 +22,7 @@ inline constexpr unsigned resumed_turns_in_a_row = 16;
 inline constexpr unsigned gate_batch_jobs = 64;
 inline constexpr auto gate_batch_time = 1ms;
 inline constexpr std::size_t timers_per_owner = 256;
+inline constexpr auto turn_warning_after = 10s;  // a turn that lasts longer is reported
 
 // Operations.
 inline constexpr auto default_operation_timeout = 5s;
@@ -31,6 +32,9 @@ inline constexpr std::size_t join_requests_per_handler_bytes = 8 * mebibyte;
 inline constexpr std::size_t join_reply_bytes = mebibyte;
 inline constexpr unsigned joins_per_handler = 64;
 inline constexpr auto terminal_record_retention = 5min;
+inline constexpr std::size_t checkpoint_bytes = mebibyte;
+inline constexpr auto checkpoint_interval = 30s;
+inline constexpr auto min_checkpoint_interval = 1s;
 inline constexpr std::size_t message_bytes = 4 * mebibyte;
 // A packet's tables nest at most so deep, and are at most so many.
 inline constexpr std::uint32_t packet_depth = 32;

@@ -33,7 +33,8 @@ class ObjectServer {
   template <std::derived_from<Spot> S, std::invocable<SpotFactory<S>&> Configure>
   ObjectServer& entry_spot(Configure configure,
                            std::source_location where = std::source_location::current()) {
-    static_assert(!S::shares_gate_with_members, "an Entry Spot derives from EntrySpot<A>");
+    static_assert(std::derived_from<S, EntrySpot<typename S::ActorType>>,
+                  "an Entry Spot derives from EntrySpot<A>");
     registration::SpotType type = new_spot_type<S>({}, where);
     SpotFactory<S> factory(type);
     configure(factory);
@@ -74,7 +75,8 @@ class ObjectServer {
   template <std::derived_from<Spot> S, std::invocable<SpotFactory<S>&> Configure>
   ObjectServer& user_spot(std::string_view stable_type, Configure configure,
                           std::source_location where = std::source_location::current()) {
-    static_assert(S::shares_gate_with_members, "a User Spot derives from UserSpot<A>");
+    static_assert(std::derived_from<S, UserSpot<typename S::ActorType>>,
+                  "a User Spot derives from UserSpot<A>, or from PerActorSpot<A>");
     registration::SpotType type = new_spot_type<S>(stable_type, where);
     SpotFactory<S> factory(type);
     configure(factory);
@@ -104,6 +106,7 @@ class ObjectServer {
     registration::SpotType type{.stable_type = std::string(stable_type),
                                 .actor_class = registration::class_tag<typename S::ActorType>(),
                                 .shares_gate_with_members = S::shares_gate_with_members,
+                                .has_gate_per_timer = S::has_gate_per_timer,
                                 .where = where};
     if constexpr (std::constructible_from<S, SpotContext&>) {
       type.factory = [](SpotContext& context) -> std::unique_ptr<Spot> {

@@ -118,7 +118,9 @@ struct ActorType {
   ClassTag actor_class = nullptr;
   std::function<Task<std::unique_ptr<Actor>>(ActorContext&)> factory;
   std::optional<RelocationPolicy> relocation;
-  std::shared_ptr<StateAdapter> state_adapter;  // of PreserveState
+  std::shared_ptr<StateAdapter> state_adapter;       // of PreserveState
+  std::shared_ptr<StateAdapter> checkpoint_adapter;  // null: never checkpointed
+  Duration checkpoint_interval{};
   HandlerList handlers;
   std::source_location where;
 };
@@ -130,6 +132,7 @@ struct SpotType {
   std::optional<RelocationPolicy> relocation;
   std::uint32_t limit = 0;  // living and pending Spots of this type per node; 0: none
   bool shares_gate_with_members = false;
+  bool has_gate_per_timer = false;
   HandlerList handlers;
   std::source_location where;
 };

@@ -1,4 +1,4 @@
-// How an Actor's state travels when it moves to another node.
+// How an Actor's state travels when it moves to another node, or outlives the loss of its node.
 #pragma once
 
 #include <concepts>

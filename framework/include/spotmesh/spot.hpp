@@ -59,6 +59,7 @@ class EntrySpot : public Spot {
  public:
   using ActorType = A;
   static constexpr bool shares_gate_with_members = false;
+  static constexpr bool has_gate_per_timer = false;
   using Spot::Spot;
 
   // Whether this new Actor may exist; its first membership. Accepts by default. A throw fails the
@@ -95,12 +96,13 @@ class EntrySpot : public Spot {
 };
 
 // A room, stage or zone that Actors join. SpotWide: its handlers, its members, their timers and all
-// callbacks share one gate, so they may use each other's state.
+// callbacks share one gate, so they may use each other's state. See PerActorSpot for the other way.
 template <std::derived_from<Actor> A>
 class UserSpot : public Spot {
  public:
   using ActorType = A;
   static constexpr bool shares_gate_with_members = true;
+  static constexpr bool has_gate_per_timer = false;
   using Spot::Spot;
 
   // Whether this new Spot may exist. Accepts by default. A throw fails the creation.
@@ -182,5 +184,17 @@ template <std::derived_from<Actor> A>
 Task<void> UserSpot<A>::on_closing(ClosingReason, Instant) {
   co_return;
 }
+
+// A User Spot that many Actors use at the same time: each member keeps the gate of its own, the
+// Spot's handlers and callbacks have another, and every timer key of the Spot one more. So handlers
+// for members and timers are const member functions: what the Spot wants them to see it keeps in a
+// Published<T>, and what is to change it gets as a message. No turn of it can yield.
+template <std::derived_from<Actor> A>
+class PerActorSpot : public UserSpot<A> {
+ public:
+  static constexpr bool shares_gate_with_members = false;
+  static constexpr bool has_gate_per_timer = true;
+  using UserSpot<A>::UserSpot;
+};
 
 }  // namespace spotmesh

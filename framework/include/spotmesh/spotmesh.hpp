@@ -25,6 +25,7 @@
 #include <spotmesh/object_server.hpp>
 #include <spotmesh/packet.hpp>
 #include <spotmesh/publish.hpp>
+#include <spotmesh/published.hpp>
 #include <spotmesh/relocation.hpp>
 #include <spotmesh/results.hpp>
 #include <spotmesh/session.hpp>

@@ -269,3 +269,19 @@ TEST_CASE("no two runs ever hold one lease generation, however unclear the store
     CHECK(std::adjacent_find(generations.begin(), generations.end()) == generations.end());
   }
 }
+
+TEST_CASE("an owner that nobody deals with any more is no longer watched, unless it is silent",
+          "[STORE-11]") {
+  Cluster cluster(3);
+  cluster[0].watch(cluster[1]);
+  cluster[0].watch(cluster[2]);
+  cluster.time.run_for(4min);
+  cluster[0].watch(cluster[2]);
+  REQUIRE(cluster[0].verdict(cluster[1]) == OwnerVerdict::Alive);
+  cluster.time.run_for(2min);
+  CHECK(cluster[0].verdict(cluster[1]) == OwnerVerdict::Unproven);
+  CHECK(cluster[0].verdict(cluster[2]) == OwnerVerdict::Alive);
+  cluster[2].stop();
+  cluster.time.run_for(6min);
+  CHECK(cluster[0].verdict(cluster[2]) == OwnerVerdict::Fenced);
+}

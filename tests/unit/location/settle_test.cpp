@@ -85,13 +85,23 @@ TEST_CASE("a commit of an owner is applied, or its conflict is named", "[STORE-0
     CHECK(settling.finish().kind == Kind::Conflict);
     CHECK(settling.outcome->failed_key == key);
   }
+  SECTION("another epoch of the store") {
+    const Commit commit = settling.change(version);
+    settling.cluster.store.fail_over(0s);
+    settling.start(commit);
+    CHECK(settling.finish().kind == Kind::NotApplied);
+    CHECK_THAT(settling.outcome->error->message(), Contains("new epoch"));
+    CHECK(decode_authority(key, *settling.get(key))->mesh == "play");
+  }
   SECTION("the lease fenced in the store") {
     const Commit commit = settling.change(version);
     const std::string lease_key = keys::lease(id_of<OwnerId>("a"));
     settling.put(lease_key, encode(LeaseRecord{stamp_of("a"), LeaseState::Fenced}));
     settling.start(commit);
-    CHECK(settling.finish().kind == Kind::Conflict);
-    CHECK(settling.outcome->failed_key == lease_key);
+    // That says nothing of the record.
+    CHECK(settling.finish().kind == Kind::NotApplied);
+    CHECK(settling.outcome->error->kind() == ErrorKind::Unavailable);
+    CHECK_THAT(settling.outcome->error->message(), Contains("lease is in doubt"));
     CHECK(decode_authority(key, *settling.get(key))->mesh == "play");
   }
 }

@@ -73,6 +73,23 @@ TEST_CASE("a message after a connection was cut travels with those that were und
   }
 }
 
+TEST_CASE("much that waits for a peer does not drown it with its welcome", "[MESH-01]") {
+  SimMesh mesh;
+  SimRun& a = mesh.start("a");
+  SimRun& b = mesh.start("b");
+  a.say(b, Lane::Messages, "one");
+  REQUIRE(mesh.run_until([&] { return b.recorder.count == 1; }));
+  mesh.network.cut(a.node, b.node);
+  // Both have much to say on whichever connection comes next.
+  for (int i = 0; i < 20; ++i) {
+    a.say(b, Lane::Messages, std::string(100'000, 'a'));
+    b.say(a, Lane::Bulk, std::string(100'000, 'b'));
+  }
+  REQUIRE(mesh.run_until([&] { return b.recorder.count == 21 && a.recorder.count == 20; }));
+  CHECK(a.mesh.metrics().cuts.value() == 1);
+  CHECK(b.mesh.metrics().cuts.value() == 1);
+}
+
 TEST_CASE("a peer that was started again ends the session with its former run", "[MESH-02]") {
   SimMesh mesh;
   SimRun& a = mesh.start("a");

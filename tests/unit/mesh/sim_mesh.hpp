@@ -1,6 +1,7 @@
 // A few nodes' meshes on a simulated network, and what each has been told.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,6 +53,14 @@ class Recorder final : public PeerHandler {
     return texts;
   }
 
+  std::size_t count_from(const Peer& from) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(taken, [&](const Taken& each) { return each.from == from; }));
+  }
+  bool has_ended(const Peer& peer) const {
+    return std::ranges::any_of(over, [&](const Over& each) { return each.peer == peer; });
+  }
+
   bool keeps = true;
   std::size_t count = 0;
   std::vector<Taken> taken;
@@ -70,6 +79,17 @@ class SimAddresses final : public AddressBook {
   std::map<Peer, std::string> known;
 };
 
+// What a mesh has noted of its sessions, by kind of event.
+class Notes final : public EventSink {
+ public:
+  void emit(Event event) override {
+    std::string text;
+    for (const LogField& field : event.fields) text += field.value + " ";
+    by_kind[std::string(event.kind)].push_back(std::move(text));
+  }
+  std::map<std::string, std::vector<std::string>> by_kind;
+};
+
 // One run of a node. The machine it runs on and its network stay when it crashes.
 struct SimRun {
   SimRun(SimNetwork& network, SimAddresses& addresses, SimNode& machine, std::uint64_t number,
@@ -84,7 +104,7 @@ struct SimRun {
                        .transport = *transport,
                        .random = machine.random(),
                        .log = machine.log(),
-                       .events = machine.events(),
+                       .events = notes,
                        .addresses = addresses,
                        .handler = recorder,
                        .faults = &machine.faults()}) {}
@@ -97,6 +117,7 @@ struct SimRun {
   SimNode& node;
   Peer self;
   Recorder recorder;
+  Notes notes;
   std::unique_ptr<SimTransport> transport;
   MeshNode mesh;
   std::vector<Error> refusals;

@@ -1,9 +1,11 @@
 // Creating, finding and destroying Actors.
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "checks.hpp"
 #include "objects/capacity.hpp"
+#include "objects/creations.hpp"
 #include "one_node.hpp"
 
 using namespace spotmesh;
@@ -32,6 +34,36 @@ TEST_CASE("create on a living id is AlreadyExists and get_or_create gives it",
   CHECK(one.journal().lines().empty());
   CHECK(one->metrics().store_commits.value() == commits);
   CHECK(actors_of(one).total() == 1);
+}
+
+TEST_CASE("of many get_or_create at one moment one makes the Actor, however slow the store",
+          "[CREATE-07]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    OneNode one({}, seed);
+    one.sim.store.behavior().max_latency = 20ms;
+    one.journal().take();
+    int created = 0;
+    int existing = 0;
+    for (int i = 0; i < 16; ++i) {
+      one->core().creations->start(
+          {.id = "anna",
+           .type = *StableType::parse("pawn"),
+           .mesh = one->core().application.find_mesh("play"),
+           .accepts_existing = true,
+           .deadline = one->core().now() + 5s},
+          [&](const Result<CreateReply>& reply) {
+            created += reply && reply->kind == CreateReply::Kind::Created ? 1 : 0;
+            existing += reply && reply->kind == CreateReply::Kind::Existing ? 1 : 0;
+          });
+    }
+    one.run_for(4s);
+    CHECK(created == 1);
+    CHECK(existing == 15);
+    CHECK(one.journal().take() ==
+          std::vector<std::string>{"configure anna", "on_create_actor anna"});
+    CHECK(actors_of(one).total() == 1);
+  }
 }
 
 TEST_CASE("an id of another type is a TypeMismatch that names both types", "[CREATE-04]") {

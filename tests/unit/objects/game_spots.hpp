@@ -81,6 +81,7 @@ class Room : public UserSpot<Pawn> {
     on.request(&Room::describe);
     on.send(&Room::blob);
     on.timer("tick", &Room::tick);
+    on.timer("tock", &Room::tock);
   }
 
   void configure() override { hooks_.journal.note("configure room"); }
@@ -131,6 +132,7 @@ class Room : public UserSpot<Pawn> {
     hooks_.journal.note("tick " + name());
     if (hooks_.spot_tick) co_await hooks_.spot_tick(context(), tick);
   }
+  void tock(const TimerTick&) { hooks_.journal.note("tock " + name()); }
 
   std::string name() const { return context().spot_id().text(); }
 

@@ -211,8 +211,9 @@ TEST_CASE("on_actor_join runs on the room's gate while the Actor is elsewhere", 
   };
   one.journal().take();
   REQUIRE(one->send("anna", probe::Wish{.spot = "red"}).has_value());
-  one.run_for(1s);
-  CHECK(one.journal().count("on_actor_join red anna") == 1);
+  REQUIRE(one.sim.world.run_until(
+              [&] { return one.journal().count("on_actor_join red anna") == 1; }, 5s) ==
+          testing::SimOutcome::Done);
   one->begin<Result<probe::Poked>>([](Context& context) {
     return context.actors().request<probe::Poked>("berta", probe::Poke{}).submit();
   });

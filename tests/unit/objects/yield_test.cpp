@@ -59,6 +59,80 @@ TEST_CASE("a yielded request frees the gate and keeps the Actor", "[YIELD-01][YI
   CHECK(one.journal().count("anna notes behind") == 1);
 }
 
+TEST_CASE("a Spot's handler that yields lets its Spot go on", "[YIELD-01]") {
+  OneNode one;
+  gather(one);
+  Latch latch;
+  one.hooks.poke_spot = [&](SpotContext& spot,
+                            const probe::Poke& poke) -> Task<Result<probe::Poked>> {
+    if (poke.value == 1) {
+      // Anna's Join away from here stands before it: only the Spot's own callbacks let it through.
+      auto anna = co_await spot.actors().request<probe::Answer>("anna", probe::Ask{}).yield();
+      CHECK(anna.has_value());
+    }
+    if (poke.value == 2) {
+      auto self = co_await spot.spots().request<probe::Poked>("red", probe::Poke{}).yield();
+      CHECK(self.has_value());
+      check_error(co_await spot.spots().request<probe::Poked>("red", probe::Poke{}).submit(),
+                  ErrorKind::InvalidOperation, "this very turn");
+    }
+    co_return probe::Poked{.value = poke.value};
+  };
+  one.hooks.on_actor_join = [&](SpotContext&, std::string_view,
+                                const Message&) -> Task<JoinDecision> {
+    co_await latch.wait();
+    co_return JoinDecision::accept();
+  };
+  REQUIRE(one->send("anna", probe::Wish{}).has_value());
+  const auto poked = one->begin<int>([](Context& context) -> Task<int> {
+    auto reply =
+        co_await context.spots().request<probe::Poked>("red", probe::Poke{.value = 1}).submit();
+    co_return reply ? reply->value : 0;
+  });
+  one.run_for(1s);
+  CHECK_FALSE(poked->has_value());
+  latch.open();
+  one.run_for(1s);
+  CHECK(*poked == 1);
+  CHECK(one.journal().count("completed anna accepted") == 1);
+  CHECK(one->request_of_spot<probe::Poked>("red", probe::Poke{.value = 2})->value == 2);
+}
+
+TEST_CASE("a Spot closes when its handlers have ended, those that yielded included", "[YIELD-01]") {
+  OneNode one;
+  const SpotRef red = one->room("red", "room");
+  one->born("carla", "pawn");
+  Latch latch;
+  one.hooks.poke = [&](ActorContext&, SpotContext&,
+                       const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  one.hooks.poke_spot = [&](SpotContext& spot, const probe::Poke&) -> Task<Result<probe::Poked>> {
+    auto carla = co_await spot.actors().request<probe::Poked>("carla", probe::Poke{}).yield();
+    CHECK(carla.has_value());
+    one.journal().note("poke ends");
+    co_return probe::Poked{};
+  };
+  TestNode& node = *one.node;
+  const auto poked = node.begin<bool>([](Context& context) -> Task<bool> {
+    co_return (co_await context.spots().request<probe::Poked>("red", probe::Poke{}).submit())
+        .has_value();
+  });
+  one.run_for(1s);
+  one.journal().take();
+  const auto closed = node.begin<bool>([red](Context& context) -> Task<bool> {
+    co_return (co_await context.spots().close(red)) == true;
+  });
+  one.run_for(1s);
+  CHECK(one.journal().lines().empty());
+  latch.open();
+  one.run_for(1s);
+  CHECK(*poked == true);
+  CHECK(*closed == true);
+  CHECK(one.journal().take() == std::vector<std::string>{"poke ends", "on_closing red Requested"});
+}
+
 TEST_CASE("yield is refused where no gate is shared, and nothing is sent", "[YIELD-03]") {
   OneNode one;
   one->born("anna", "pawn");
@@ -192,6 +266,38 @@ TEST_CASE("timers run on their owner's gate, restart, and end with it",
   REQUIRE(one->destroy(anna) == true);
   one.run_for(1s);
   CHECK(ticks() == 12);
+}
+
+TEST_CASE("keys of a Spot tick while the tick of another has yielded", "[TIMER-02][YIELD-01]") {
+  OneNode one;
+  gather(one);
+  one->born("carla", "pawn");
+  Latch latch;
+  one.hooks.poke = [&](ActorContext&, SpotContext&,
+                       const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  one.hooks.poke_spot = [](SpotContext& spot, const probe::Poke&) -> Task<Result<probe::Poked>> {
+    CHECK(spot.timers().start("tick", 100ms).has_value());
+    CHECK(spot.timers().start("tock", 100ms).has_value());
+    co_return probe::Poked{};
+  };
+  one.hooks.spot_tick = [](SpotContext& spot, const TimerTick& tick) -> Task<void> {
+    if (tick.delivery_index != 1) co_return;
+    auto carla = co_await spot.actors().request<probe::Poked>("carla", probe::Poke{}).yield();
+    CHECK(carla.has_value());
+    throw std::runtime_error("the end of a tick is told from another's");
+  };
+  REQUIRE(one->request_of_spot<probe::Poked>("red", probe::Poke{}).has_value());
+  one.run_for(1050ms);
+  CHECK(one.journal().count("tick red") == 1);
+  CHECK(one.journal().count("tock red") == 10);
+  CHECK(one->metrics().callback_throws.value() == 0);
+  latch.open();
+  one.run_for(100ms);
+  CHECK(one.journal().count("tick red") == 2);
+  CHECK(one->metrics().callback_throws.value() == 1);
 }
 
 TEST_CASE("a declared period starts with the Spot, and a throwing tick hurts nobody") {

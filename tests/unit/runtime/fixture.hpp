@@ -83,7 +83,8 @@ class ManualTimers final : public Timers {
 class Cell final : public RefCounted {
  public:
   explicit Cell(Gate& gate) : mailbox(*this, gate) {}
-  Cell(Gate& gate, Mailbox::Bounds bounds) : mailbox(*this, gate, bounds) {}
+  Cell(Gate& gate, Mailbox::Bounds bounds, OnYield on_yield = OnYield::KeepMailbox)
+      : mailbox(*this, gate, bounds, on_yield) {}
   Mailbox mailbox;
 };
 

@@ -1,0 +1,82 @@
+#include "objects/step_down.hpp"
+
+#include "location/keys.hpp"
+#include "objects/actor_cell.hpp"
+#include "objects/callback_job.hpp"
+#include "objects/capacity.hpp"
+#include "objects/checkpoints.hpp"
+#include "objects/core.hpp"
+#include "objects/destructions.hpp"
+#include "objects/lease_driver.hpp"
+#include "objects/registry.hpp"
+#include "objects/session_routes.hpp"
+#include "objects/spot_cell.hpp"
+#include "objects/subscribers.hpp"
+
+namespace spotmesh::objects {
+namespace {
+
+using runtime::Ref;
+
+// From the list that a SpotWide Spot keeps on its own gate.
+void leave_members(Core& core, const Ref<SpotCell>& spot, const Ref<ActorCell>& actor) {
+  if (!spot->shares_gate() || spot->state == CellState::Gone) return;
+  push_callback(
+      core, spot->mailbox(), {.what = "leaving", .spot = spot.get()},
+      [spot, actor]() -> Task<void> {
+        spot->remove_member(*actor);
+        return {};
+      },
+      [](const std::optional<Error>&) {});
+}
+
+}  // namespace
+
+void step_down(const Ref<ActorCell>& actor, const Error& reason) {
+  if (actor->state == CellState::Gone) return;
+  Core& core = actor->core();
+  actor->state = CellState::Gone;
+  core.registry->remove(*actor);
+  core.lease->holdings().remove(location::keys::actor(actor->id()), actor->generation());
+  core.capacity->free_actor(actor->mesh());
+  actor->timers().close();
+  actor->mailbox().close(reason);
+  actor->own_gate().abandon();
+  const Ref<SpotCell> spot = actor->spot();
+  spot->member_count.fetch_sub(1);
+  leave_members(core, spot, actor);
+  if (const auto binding = actor->set_binding({}); binding.has_value()) {
+    core.emit("actor.unbound", actor->id().text());
+    if (core.sessions != nullptr) core.sessions->on_actor_gone(*binding, actor->id());
+  }
+  core.checkpoints->end(*actor);
+  core.destructions->stepped_down(*actor, reason);
+  core.metrics.stepped_down_objects.add();
+  core.log(LogLevel::Warning,
+           "this node steps down from " + actor->name() + ": " + reason.message());
+  core.emit("actor.stepped_down", actor->id().text(), {{"reason", reason.message()}});
+}
+
+void step_down(const Ref<SpotCell>& spot, const Error& reason) {
+  if (spot->state == CellState::Gone) return;
+  Core& core = spot->core();
+  spot->state = CellState::Gone;
+  spot->timers().close();
+  spot->mailbox().close(reason);
+  spot->gate().abandon();
+  for (const auto& actor : core.registry->actors()) {
+    if (actor->spot() == spot) step_down(actor, reason);
+  }
+  spot->drop_members();
+  core.registry->remove(*spot);
+  core.subscribers->remove(*spot);
+  core.lease->holdings().remove(location::keys::spot(spot->id()), spot->generation());
+  if (!spot->is_entry_spot()) core.capacity->free_spot(spot->mesh(), spot->type());
+  core.destructions->stepped_down(*spot, reason);
+  core.metrics.stepped_down_objects.add();
+  core.log(LogLevel::Warning,
+           "this node steps down from " + spot->name() + ": " + reason.message());
+  core.emit("spot.stepped_down", spot->id().text(), {{"reason", reason.message()}});
+}
+
+}  // namespace spotmesh::objects

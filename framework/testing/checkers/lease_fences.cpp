@@ -1,0 +1,59 @@
+#include "testing/checkers/lease_fences.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "location/keys.hpp"
+#include "location/lease_view.hpp"
+#include "testing/sim_world.hpp"
+
+namespace spotmesh::testing {
+namespace {
+
+namespace keys = location::keys;
+
+// Clocks of owner and observer may differ in speed by so much.
+constexpr Duration tolerance = std::chrono::milliseconds(100);
+
+}  // namespace
+
+void LeaseFencesChecker::on_commit(const SimStore&, std::string_view client,
+                                   const location::Commit& commit) {
+  for (const location::Write& write : commit.writes) {
+    if (!write.value) continue;
+    if (write.key.starts_with(keys::beat_prefix)) {
+      last_beat_[write.key.substr(keys::beat_prefix.size())] = run_.world->now();
+    } else if (write.key.starts_with(keys::lease_prefix)) {
+      const auto lease = location::decode_lease(write.key, *write.value);
+      if (lease) check_lease(write.key, client, *lease);
+    }
+  }
+}
+
+void LeaseFencesChecker::check_lease(const std::string& key, std::string_view client,
+                                     const location::LeaseRecord& lease) {
+  const std::string owner = key.substr(keys::lease_prefix.size());
+  const std::uint64_t generation = lease.stamp.lease_generation.value;
+  if (lease.state == location::LeaseState::Fenced) {
+    const auto beat = last_beat_.find(owner);
+    if (beat == last_beat_.end()) return;
+    const Duration still = run_.world->now() - beat->second;
+    if (still + tolerance < location::LeaseConfig{}.admission_time()) {
+      complain(fmt::format("{} fences {} only {} ms after its beat has moved", client, owner,
+                           std::chrono::duration_cast<std::chrono::milliseconds>(still).count()));
+    }
+    return;
+  }
+  const auto known = generation_of_.find(owner);
+  if (known != generation_of_.end() && known->second == generation) return;  // asserted again
+  if (generation <= greatest_) {
+    complain(fmt::format("{} acquires lease generation {} when {} has been given out", client,
+                         generation, greatest_));
+  }
+  greatest_ = std::max(greatest_, generation);
+  generation_of_[owner] = generation;
+}
+
+}  // namespace spotmesh::testing

@@ -1,0 +1,44 @@
+// A process stands still and goes on.
+#include <optional>
+
+#include <spotmesh/testing/fault.hpp>
+
+#include "testing/faults/pick.hpp"
+
+namespace spotmesh::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Freezes final : public Fault {
+ public:
+  Freezes(std::string_view name, Rhythm rhythm) : Fault(rhythm), name_(name) {}
+  std::string_view name() const override { return name_; }
+
+  using Fault::Rhythm;
+
+ private:
+  void strike(Cluster& cluster, Chance& chance) override {
+    frozen_ = pick_running_node(cluster, chance);
+    if (frozen_) cluster.pause(*frozen_);
+  }
+  void mend(Cluster& cluster) override {
+    if (frozen_ && cluster.is_paused(*frozen_)) cluster.resume(*frozen_);
+    frozen_.reset();
+  }
+
+  const std::string_view name_;
+  std::optional<unsigned> frozen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fault> faults::short_freezes() {
+  return std::make_unique<Freezes>("short freezes", Freezes::Rhythm{1s, 10s, 50ms, 9s});
+}
+
+std::unique_ptr<Fault> faults::long_freezes() {
+  return std::make_unique<Freezes>("long freezes", Freezes::Rhythm{1s, 15s, 12s, 40s});
+}
+
+}  // namespace spotmesh::testing

@@ -1,0 +1,158 @@
+// Situations of creation and location, each as a simulated test.
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+#include "fixture.hpp"
+
+using namespace std::chrono_literals;
+using namespace probe;
+using simulation::Play;
+using simulation::SimStreamClient;
+using spotmesh::ErrorKind;
+
+namespace {
+
+// How long a beat stands still before another node may take over, and the time to look.
+constexpr auto take_over = 25s;
+
+}  // namespace
+
+TEST_CASE("a node that the store does not hear of for less than a lease loses nothing",
+          "[STORE-07]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed, .nodes = 2});
+    auto client = play.connect(0);
+    REQUIRE(play.log_in(client, "ann").has_value());
+    play.cluster.set_store_available(0, false);
+    play.cluster.run_for(8s);
+    // Somebody asks for it meanwhile, elsewhere: no second one is made.
+    auto stranger = play.connect(1);
+    const auto refused = play.log_in(stranger, "ann");
+    CHECK((!refused.has_value() || !refused->is_new));
+    play.cluster.set_store_available(0, true);
+    play.cluster.run_for(20s);
+    CHECK(play.cluster.is_serving(0));
+    CHECK(play.cluster.stored_objects().size() == 3);  // two Entry Spots and the Actor
+    play.check_sound();
+  }
+}
+
+TEST_CASE("an Actor of a killed node is Unavailable at once, and comes back after the lease",
+          "[LOSS-01]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed, .nodes = 2});
+    {
+      auto client = play.connect(0);
+      REQUIRE(play.log_in(client, "ann").has_value());
+    }
+    play.cluster.crash(0);
+    auto client = play.connect(1);
+    const auto at_once = play.log_in(client, "ann");
+    REQUIRE_FALSE(at_once.has_value());
+    CHECK(at_once.error().kind() == ErrorKind::Unavailable);
+    play.cluster.run_for(take_over);
+    CHECK(play.log_in(client, "ann")->is_new);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a process that stands still for less than its lease goes on as if nothing had been",
+          "[STORE-05]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed, .nodes = 2});
+    auto client = play.connect(0);
+    REQUIRE(play.log_in(client, "ann").has_value());
+    client.send(Note{.connection = play.connection(), .number = 1});
+    play.cluster.pause(0);
+    client.send(Note{.connection = play.connection(), .number = 2});
+    play.cluster.run_for(4s);
+    play.cluster.resume(0);
+    const auto answer = play.ask<Answer>(client, Ask{.connection = play.connection()});
+    REQUIRE(answer.has_value());
+    CHECK(answer->notes == 2);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a process that stands still past its lease neither runs a turn nor pushes when it wakes",
+          "[STORE-10]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Play play({.seed = seed, .nodes = 2});
+    auto client = play.connect(0);
+    REQUIRE(play.log_in(client, "ann").has_value());
+    client.send(Note{.connection = play.connection(), .number = 1});
+    play.cluster.run_for(1s);
+    const auto pushes = client.pushes_received();
+    auto stranger = play.connect(1);
+    (void)play.log_in(stranger, "ann");  // from now on node 1 watches node 0
+    play.cluster.pause(0);
+    play.cluster.run_for(40s);
+    REQUIRE(play.log_in(stranger, "ann")->is_new);
+    client.send(Note{.connection = 1, .number = 2});
+    play.cluster.resume(0);
+    play.cluster.run_for(10s);
+    CHECK(client.pushes_received() == pushes);
+    CHECK(play.cluster.has_failed(0));
+    // The checkers have seen no turn and no write of the former owner.
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a node that joins makes no object move and none a second time") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed, .nodes = 3});
+    play.cluster.stop(2);
+    auto client = play.connect(0);
+    for (const char* name : {"ann", "bob", "cid"}) REQUIRE(play.log_in(client, name)->is_new);
+    const auto before = play.cluster.stored_objects();
+    play.cluster.restart(2);
+    REQUIRE(play.cluster.run_until([&] { return play.cluster.is_serving(2); }));
+    play.cluster.run_for(30s);
+    // One more: the new node's Entry Spot.
+    CHECK(play.cluster.stored_objects().size() == before.size() + 1);
+    for (const char* name : {"ann", "bob", "cid"}) CHECK_FALSE(play.log_in(client, name)->is_new);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a damaged record makes its own id DataLost, and the rest goes on") {
+  Play play({.nodes = 2});
+  auto client = play.connect(0);
+  play.cluster.damage_record("ann");
+  const auto refused = play.log_in(client, "ann");
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().kind() == ErrorKind::DataLost);
+  CHECK(refused.error().message().find("ann") != std::string::npos);
+  CHECK(play.log_in(client, "bob").has_value());
+}
+
+TEST_CASE("with the store away for a minute, serving ends with the lease and comes back by itself",
+          "[STORE-09]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed});
+    auto client = play.connect();
+    REQUIRE(play.log_in(client, "ann").has_value());
+    play.cluster.set_store_available(false);
+    play.cluster.run_for(3s);
+    CHECK(play.ask<Answer>(client, Ask{.connection = play.connection()}).has_value());
+    play.cluster.run_for(57s);
+    CHECK_FALSE(play.ask<Answer>(client, Ask{.connection = play.connection()}).has_value());
+    play.cluster.set_store_available(true);
+    play.cluster.run_for(20s);
+    CHECK(play.ask<Answer>(client, Ask{.connection = play.connection()}).has_value());
+    play.check_sound();
+    CHECK(play.cluster.stop(0));
+    CHECK(play.cluster.stored_objects().empty());
+  }
+}
+
+TEST_CASE("looking for an id that nobody has created creates nothing", "[FIND-01]") {
+  Play play;
+  auto client = play.connect();
+  const auto before = play.cluster.stored_objects();
+  const auto looked = play.ask<HasQuit>(client, Quit{.name = "nobody"});
+  REQUIRE(looked.has_value());
+  CHECK_FALSE(looked->was_living);
+  CHECK(play.cluster.stored_objects() == before);
+}

@@ -1,0 +1,242 @@
+// What a node does with what it owns when the store has forgotten.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "checks.hpp"
+#include "location/keys.hpp"
+#include "location/records.hpp"
+#include "objects/capacity.hpp"
+#include "objects/lease_driver.hpp"
+#include "one_node.hpp"
+
+using namespace spotmesh;
+using namespace spotmesh::objects;
+using namespace std::chrono_literals;
+namespace keys = spotmesh::location::keys;
+
+namespace {
+
+struct Forgetful {
+  OneNode one;
+  std::unique_ptr<testing::SimStore::Client> other = one.sim.store.connect("other");
+
+  explicit Forgetful(std::function<void(ObjectServer&)> more = {}) : one(std::move(more)) {}
+
+  std::optional<Bytes> get(const std::string& key) {
+    for (const auto& entry : one.sim.store.contents(key)) {
+      if (entry.key == key) return entry.stored.value;
+    }
+    return {};
+  }
+  std::optional<location::AuthorityRecord> actor(const std::string& id) {
+    const std::string key = keys::actor(*ActorId::parse(id));
+    const auto value = get(key);
+    if (!value.has_value()) return {};
+    return *location::decode_authority(key, *value);
+  }
+  // At once, as an operator's tool would.
+  void put(const std::string& key, std::optional<Bytes> value) {
+    const Duration latency = std::exchange(one.sim.store.behavior().max_latency, 50us);
+    bool is_done = false;
+    other->commit({.epoch = {}, .conditions = {}, .writes = {{key, std::move(value)}}},
+                  [&](const location::CommitResult&) { is_done = true; });
+    REQUIRE(one.sim.world.run_until([&] { return is_done; }, 5s) == testing::SimOutcome::Done);
+    one.sim.store.behavior().max_latency = latency;
+  }
+  // What somebody else's life of that id would look like in the store.
+  void usurp(const std::string& id) {
+    location::AuthorityRecord record = *actor(id);
+    record.takeover_count += 1;
+    record.object_generation.value += 7;
+    record.owner.rid = NodeRid{"usurper"};
+    record.owner.owner = *location::OwnerId::parse("usurper");
+    record.membership.reset();
+    put(keys::actor(*ActorId::parse(id)), encode(record));
+  }
+  std::uint64_t actors() {
+    return one->core().capacity->actors(*one->core().application.find_mesh("play")).total();
+  }
+  bool serves(const std::string& id) {
+    return one->request<probe::Answer>(id, probe::Ask{}).has_value();
+  }
+  const location::LeaseView& lease() { return one->core().lease->view(); }
+};
+
+}  // namespace
+
+TEST_CASE("an owner writes again what the store has forgotten of it, and serves throughout",
+          "[STORE-08]") {
+  Forgetful world;
+  world.one->born("old", "pawn");
+  world.one.run_for(20s);
+  const ActorRef anna = world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
+  REQUIRE(world.one->request<probe::Poked>("anna", probe::Poke{}).has_value());
+  const auto before = world.actor("anna");
+  world.one.sim.store.fail_over(5s);
+  REQUIRE_FALSE(world.actor("anna").has_value());
+  for (int i = 0; i < 60; ++i) {
+    world.one.run_for(500ms);
+    REQUIRE(world.serves("anna"));
+    REQUIRE(world.serves("old"));
+  }
+  CHECK(world.actor("anna") == before);
+  CHECK(world.one->find("anna")->object_generation == anna.object_generation);
+  CHECK(world.one->metrics().reasserted_objects.value() == 4);  // the Entry Spot, too
+  CHECK(world.one->metrics().stepped_down_objects.value() == 0);
+  CHECK_FALSE(world.one->fenced_with.has_value());
+  // All of them can be acted upon in the new epoch.
+  REQUIRE(world.one->send("anna", probe::Wish{}).has_value());
+  world.one.run_for(1s);
+  CHECK(world.one->destroy(anna) == true);
+  world.one->born("anna", "pawn");
+}
+
+TEST_CASE("nothing but re-assertions is written in the quiet time of a new epoch",
+          "[STORE-08][RACE-01]") {
+  Forgetful world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  world.one.run_for(1s);
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(6s);
+  check_error(world.one->create("berta", "pawn"), ErrorKind::Unavailable, "new epoch");
+  CHECK_FALSE(world.actor("berta").has_value());
+  REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
+  world.one.run_for(1s);
+  CHECK(world.one.journal().count("completed anna failed Unavailable") == 1);
+  CHECK(world.actor("anna")->membership->spot.text() != "red");
+  world.one.run_for(20s);
+  world.one->born("berta", "pawn");
+}
+
+TEST_CASE("many objects are asserted in bounded batches, each on condition of what was read",
+          "[STORE-08]") {
+  Forgetful world;
+  for (int i = 0; i < 150; ++i) world.one->born(fmt::format("a{}", i), "pawn");
+  world.one.run_for(1s);
+  const auto commits = world.one.sim.store.commits_applied();
+  world.one.sim.store.fail_over(60s);
+  world.one.run_for(8s);
+  CHECK(world.one.sim.store.contents(keys::actor_prefix).size() == 150);
+  CHECK(world.one->metrics().reasserted_objects.value() == 151);
+  CHECK(world.one.sim.store.commits_applied() - commits < 12);
+}
+
+TEST_CASE("an owner steps down from what the store gives to a newer one, and keeps the rest",
+          "[STORE-08][RACE-01][LOSS-03]") {
+  Forgetful world;
+  const ActorRef anna = world.one->born("anna", "pawn");
+  world.one->born("berta", "pawn");
+  world.one.run_for(1s);
+  const BindingIdentity binding{SessionId{1, 1}, LifecycleId{2, 2}, NodeRid{"gate"}, 1};
+  world.one->bindings().bind(anna, binding, [](Result<void>) {});
+  world.one.run_for(1s);
+  world.usurp("anna");
+  const auto theirs = world.actor("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 1);
+  CHECK(world.actors() == 1);
+  CHECK(world.one->sessions.gone == std::vector<std::string>{"anna"});
+  check_error(world.one->send("anna", probe::Note{}), ErrorKind::Unavailable, "anna");
+  CHECK(world.serves("berta"));
+  world.one.run_for(30s);
+  CHECK(world.actor("anna") == theirs);
+}
+
+TEST_CASE("a room that is stepped down from takes its members along", "[STORE-08][RACE-03]") {
+  Forgetful world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
+  REQUIRE(world.one->request<probe::Poked>("anna", probe::Poke{}).has_value());
+  const std::string key = keys::spot(*SpotId::parse("red"));
+  auto record = *location::decode_authority(key, *world.get(key));
+  record.takeover_count += 1;
+  record.object_generation.value += 7;
+  record.owner.rid = NodeRid{"usurper"};
+  record.owner.owner = *location::OwnerId::parse("usurper");
+  world.put(key, encode(record));
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 2);
+  CHECK(world.actors() == 0);
+  CHECK(world.one.journal().count("on_leave_actor red anna") == 0);
+  // The member starts again in an Entry Spot; its room is another one now.
+  world.one.run_for(30s);
+  world.one->born("anna", "pawn");
+  CHECK(world.one->spot_of("anna")->spot_id.text() != "red");
+}
+
+TEST_CASE("a record that does not parse is named and counted, and the rest goes on", "[STORE-08]") {
+  Forgetful world;
+  world.one->born("anna", "pawn");
+  world.one->born("berta", "pawn");
+  world.put(keys::actor(*ActorId::parse("anna")), to_bytes("nonsense"));
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  CHECK(world.one->metrics().quarantined_records.value() >= 1);
+  CHECK(world.one->metrics().reasserted_objects.value() == 2);
+  CHECK(world.one.sim.world.trace().text().find("actor/anna") != std::string::npos);
+  CHECK(world.serves("berta"));
+  world.one.run_for(30s);
+  check_error(world.one->create("anna", "pawn"), ErrorKind::DataLost, "anna");
+}
+
+TEST_CASE("what cannot be asserted within the former admission is let go, and never again",
+          "[STORE-08][STORE-05][RACE-01]") {
+  Forgetful world;
+  world.one->born("anna", "pawn");
+  world.one.run_for(6s);
+  world.one.sim.store.fail_over(60s);
+  // The lease comes through, and then the store is away for longer than the former admission.
+  REQUIRE(world.one.sim.world.run_until(
+              [&] {
+                return world.lease().epoch == world.one.sim.store.epoch() &&
+                       world.lease().admits(world.one->core().now());
+              },
+              10s) == testing::SimOutcome::Done);
+  const Instant closes_at = world.lease().former_admission_deadline;
+  world.one->store().set_available(false);
+  REQUIRE(world.one->core().admission.deadline() <= closes_at);
+  world.one.run_for(closes_at - world.one->core().now() + 10ms);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 1);
+  CHECK(world.actors() == 0);
+  world.one->store().set_available(true);
+  world.one.run_for(30s);
+  CHECK_FALSE(world.actor("anna").has_value());
+  CHECK_FALSE(world.one->fenced_with.has_value());
+  // The node itself goes on.
+  world.one->born("anna", "pawn");
+}
+
+TEST_CASE("a node tells of itself again when the store has forgotten, and no more when it stops",
+          "[STORE-08]") {
+  Forgetful world;
+  const std::string key = keys::node(world.one->core().identity.rid);
+  const auto is_told = [&] {
+    const auto value = world.get(key);
+    return value.has_value() &&
+           location::decode_node(key, *value)->state == location::HostState::Serving;
+  };
+  REQUIRE(is_told());
+  world.one.run_for(1s);
+  world.one.sim.store.fail_over(60s);
+  CHECK_FALSE(world.get(key).has_value());
+  world.one.run_for(8s);
+  CHECK(is_told());
+  // Nobody else writes it; if anybody has, it is written over. Until then nothing is created.
+  world.put(key, to_bytes("nonsense"));
+  world.one.run_for(15s);
+  world.one->born("anna", "pawn");
+  world.one.run_for(12s);
+  CHECK(is_told());
+  world.one->stop();
+  CHECK(world.one.sim.store.contents(keys::node_prefix).empty());
+}
