@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -102,8 +104,10 @@ void print_ready(const node::Node& node, const host::HostSettings& chosen) {
   if (host.find(':') != std::string::npos) host = "[" + host + "]";  // IPv6, in an address
   const std::uint16_t port = node.stream_port();
   fmt::print("ready: node {}", node.identity().rid.text);
-  if (port != 0)
-    fmt::print(", clients at ws://{0}:{1}/stream, page at http://{0}:{1}/", host, port);
+  if (port != 0) fmt::print(", clients at ws://{}:{}/stream", host, port);
+  if (port != 0 && !chosen.stream.static_directory.empty()) {
+    fmt::print(", page at http://{}:{}/", host, port);
+  }
   fmt::print("\n");
   std::fflush(stdout);
 }
@@ -161,6 +165,11 @@ int Host::run() {
 }
 
 int Host::Parts::serve(const host::HostSettings& chosen) {
+  const std::string& folder = chosen.stream.static_directory;
+  if (std::error_code error; !folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    throw ConfigurationError(
+        fmt::format("stream.static_directory: there is no folder '{}'", folder));
+  }
   const objects::FrozenApplication frozen(application);
   SpdlogSink log(log_options(chosen.log));
   host::EventLog events(log);

@@ -39,6 +39,7 @@ class Host {
   // good, 2 for a configuration error. With --help or --print-config it only prints. Once serving
   // it prints one line to standard output:
   //   ready: node <rid>, clients at ws://<host>:<port>/stream, page at http://<host>:<port>/
+  // without the clients when it has no gateway, and without the page when it serves none.
   int run();
 
  private:

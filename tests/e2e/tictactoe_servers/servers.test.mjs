@@ -197,19 +197,31 @@ test('what a client sends in vain does not fill the log', { timeout: TEST_MS },
     assert.ok(server.output.length - before < 1_000_000, `${server.output.length} characters`);
   }));
 
+// What the server says until it has ended by itself, and its exit code.
+async function runToItsEnd(...flags) {
+  const server = spawn(path.join(binDirectory, 'tictactoe-server'), flags,
+    { env: serverEnvironment });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) {
+    stream.on('data', (bytes) => {
+      output += bytes;
+    });
+  }
+  const [code] = await once(server, 'close');
+  return { code, output };
+}
+
 test('the settings that the README shows are settings of the server', { timeout: TEST_MS },
   async () => {
-    const server = spawn(path.join(binDirectory, 'tictactoe-server'), [
-      `--config=${path.join(sourceDirectory, 'samples/tictactoe/spotmesh.toml')}`,
-      '--print-config',
-    ], { env: serverEnvironment });
-    let printed = '';
-    for (const stream of [server.stdout, server.stderr]) {
-      stream.on('data', (bytes) => {
-        printed += bytes;
-      });
-    }
-    assert.deepEqual(await once(server, 'close'), [0, null], printed);
-    assert.match(printed, /allowed_origins = \["https:\/\/game.example"\]/);
-    assert.match(printed, /format = "json"/);
+    const file = path.join(sourceDirectory, 'samples/tictactoe/spotmesh.toml');
+    const { code, output } = await runToItsEnd(`--config=${file}`, '--print-config');
+    assert.equal(code, 0, output);
+    assert.match(output, /allowed_origins = \["https:\/\/game.example"\]/);
+    assert.match(output, /format = "json"/);
   });
+
+test('a page that is not there stops the start', { timeout: TEST_MS }, async () => {
+  const { code, output } = await runToItsEnd('--stream.static_directory=/nowhere');
+  assert.equal(code, 2, output);
+  assert.match(output, /stream.static_directory: there is no folder '\/nowhere'/);
+});
