@@ -1,5 +1,6 @@
 #include "stream/stream_server.hpp"
 
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,16 +56,28 @@ Result<std::shared_ptr<ClientLinkHandler>> StreamServer::on_link(ClientLink& lin
   if (!protocol) return fail(protocol.error());
   if (gateway_->sessions.size() >= gateway_->options.sessions) {
     gateway_->metrics.sessions_refused.add();
+    note_fullness(true);
     if (refused_links_->fetch_add(1) < most_refused_links) return turn_away(link, **protocol);
     refused_links_->fetch_sub(1);
     return fail(Error::capacity_exceeded("this server has no room for another session"));
   }
+  note_fullness(false);
   const auto session =
       runtime::make_ref<ClientSession>(gateway_, link, info.remote_address, *std::move(protocol));
   session->start();
   // stop() may have looked at the sessions just before this one was among them.
   if (is_stopping_.load()) session->close(SessionEnding::shutdown("this server is shutting down"));
   return std::make_shared<SessionLink>(session);
+}
+
+// Once for the first client that finds no room, and once for the first that finds some again.
+void StreamServer::note_fullness(bool is_full) {
+  if (is_full_.exchange(is_full) == is_full) return;
+  gateway_->seams.log.write(is_full ? LogLevel::Warning : LogLevel::Info, "session",
+                            is_full
+                                ? "clients are turned away: there is no room for another session"
+                                : "clients are taken again",
+                            {{"stream.sessions", std::to_string(gateway_->options.sessions)}});
 }
 
 std::shared_ptr<ClientLinkHandler> StreamServer::turn_away(ClientLink& link,

@@ -59,9 +59,11 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
   // Null when the binding names no living session of this run of the node.
   SessionDirectory::SessionRef session_of(const objects::BindingIdentity& binding) const;
   std::shared_ptr<ClientLinkHandler> turn_away(ClientLink& link, const SessionProtocol& protocol);
+  void note_fullness(bool is_full);
 
   const std::shared_ptr<Gateway> gateway_;
   std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_full_{false};  // as the last client that came found it
   const std::shared_ptr<std::atomic<std::size_t>> refused_links_;  // being told so
 };
 
