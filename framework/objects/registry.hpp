@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <spotmesh/ids.hpp>
@@ -32,8 +33,10 @@ class Registry {
     std::string id = cell->id().text();
     spots_.add(std::move(id), std::move(cell));
   }
-  void remove(const ActorCell& cell) { actors_.remove(cell.id().text()); }
-  void remove(const SpotCell& cell) { spots_.remove(cell.id().text()); }
+  // This very cell. An id may have come to life again here before the store's answer to the end of
+  // its former incarnation has arrived.
+  void remove(const ActorCell& cell) { actors_.remove(cell); }
+  void remove(const SpotCell& cell) { spots_.remove(cell); }
 
   // Visits a part of all objects, under a lock: `visit` only looks. Shards are 0 … shard_count - 1.
   static constexpr std::size_t shard_count = 64;
@@ -58,16 +61,17 @@ class Registry {
       return found == shard.cells.end() ? runtime::Ref<Cell>() : found->second;
     }
     void add(std::string id, runtime::Ref<Cell> cell) {
-      Shard& shard = shard_of(id);
-      std::lock_guard lock(shard.mutex);
-      shard.cells.insert_or_assign(std::move(id), std::move(cell));
-    }
-    void remove(const std::string& id) {
       runtime::Ref<Cell> last;  // ends outside the lock
       Shard& shard = shard_of(id);
       std::lock_guard lock(shard.mutex);
-      const auto found = shard.cells.find(id);
-      if (found == shard.cells.end()) return;
+      last = std::exchange(shard.cells[std::move(id)], std::move(cell));
+    }
+    void remove(const Cell& cell) {
+      runtime::Ref<Cell> last;  // ends outside the lock
+      Shard& shard = shard_of(cell.id().text());
+      std::lock_guard lock(shard.mutex);
+      const auto found = shard.cells.find(cell.id().text());
+      if (found == shard.cells.end() || found->second.get() != &cell) return;
       last = std::move(found->second);
       shard.cells.erase(found);
     }

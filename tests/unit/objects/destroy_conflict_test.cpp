@@ -182,3 +182,21 @@ TEST_CASE("a node that stops deletes what is its own, also beside a record that 
   CHECK(ending.record(ending.key_of_anna()) == record);
   CHECK(ending.one.sim.store.contents("spotmesh/spot/").empty());
 }
+
+TEST_CASE("an Actor that lives again before the end of the former one is answered stays",
+          "[DESTROY-01][CREATE-01]") {
+  Ending ending;
+  // The store carries the removal out at once, and says so late.
+  const auto destroyed = ending.begin(ending.anna, 60s);
+  const auto is_removed = [&] { return !ending.get(ending.key_of_anna()).has_value(); };
+  ending.one.sim.store.behavior().strays_per_mille = 1000;
+  REQUIRE(ending.one.sim.world.run_until(is_removed, 60s) == testing::SimOutcome::Done);
+  REQUIRE_FALSE(destroyed->has_value());
+  ending.one.sim.store.behavior().strays_per_mille = 0;
+  const ActorRef again = ending.one->born("anna", "pawn");
+  CHECK_FALSE(destroyed->has_value());
+  CHECK(ending.finish(destroyed) == true);
+  CHECK(ending.one->find("anna") == again);
+  CHECK(ending.one->send("anna", probe::Note{}).has_value());
+  CHECK(ending.actors().active == 1);
+}
