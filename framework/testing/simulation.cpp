@@ -14,8 +14,9 @@ using namespace std::chrono_literals;
 // A process that has failed is started again by whoever watches over it, after so long.
 constexpr Duration restart_pause = 2s;
 constexpr Duration supervision_period = 1s;
-// Between what the workload has asked last and the look at what is left.
-constexpr Duration rest = 12s;
+// Between what the workload has asked last and the look at what is left. A store operation may have
+// strayed twice, on its way there and back, when the last fault ended.
+constexpr Duration rest = 12s + 2 * 30s;
 
 class Run {
  public:

@@ -44,7 +44,9 @@ class Play {
   }
 
   Result<probe::LoggedIn> log_in(SimStreamClient& client, const std::string& name) {
-    return ask<probe::LoggedIn>(client, probe::LogIn{.name = name, .connection = ++connections_});
+    auto logged_in = ask<probe::LoggedIn>(client, probe::LogIn{.name = name});
+    if (logged_in) client.send(probe::Attach{.connection = ++connections_});
+    return logged_in;
   }
   // Of the last log-in.
   std::uint32_t connection() const { return connections_; }

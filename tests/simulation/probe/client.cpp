@@ -132,9 +132,13 @@ void Client::log_in() {
   connections_ = number_ * 10'000 + (connections_ % 10'000) + 1;
   notes_ = 0;
   heard_ = 0;
-  request<LoggedIn>(LogIn{.name = name_, .connection = connections_}, [this](const LoggedIn&) {
-    connection_ = connections_;
+  request<LoggedIn>(LogIn{.name = name_}, [this, number = connections_](const LoggedIn&) {
+    // It may have logged in again before this answer came.
+    if (number != connections_) return;
+    connection_ = number;
     is_logged_in_ = true;
+    // Along the binding, so that of two who log in at once the one that keeps it attaches last.
+    link_->send(Attach{.connection = connection_});
     if (is_settling_) return later(0ms, &Client::conclude);
     if (!std::exchange(is_acting_, true)) later(0ms, &Client::act);
   });

@@ -111,11 +111,6 @@ Task<Result<LoggedIn>> Link::log_in(const LogIn& log_in) {
   const auto* created = std::get_if<Created>(&*made);
   const ActorRef& ref = created != nullptr ? created->actor : std::get<Existing>(*made).actor;
   if (auto bound = co_await context().bind(ref); !bound) co_return fail(bound.error());
-  auto attached = co_await context()
-                      .actors()
-                      .send(log_in.name, Attach{.connection = log_in.connection})
-                      .submit();
-  if (!attached) co_return fail(attached.error());
   co_return LoggedIn{.is_new = created != nullptr};
 }
 
