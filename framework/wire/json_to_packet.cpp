@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <spotmesh/limits.hpp>
 #include <string>
 #include <utility>
@@ -310,9 +312,25 @@ class PacketBuilder {
       if (field.value.is_scalar()) return fill_scalar(field, *value);
       if (field.value.kind == ValueKind::structure) return fill_structure(field, *value);
     }
+    if (value == nullptr && has_nan_for_default(field)) return fill_nan(field);
     // FlatBuffers leaves out an offset of 0.
     builder_.AddOffset(field.type_offset, flatbuffers::Offset<void>(child.types_offset));
     builder_.AddOffset(field.offset, flatbuffers::Offset<void>(child.offset));
+    return {};
+  }
+
+  // No number equals such a default, not even itself, so generated code never leaves it out.
+  static bool has_nan_for_default(const FieldShape& field) {
+    return field.series == Series::single && field.value.kind == ValueKind::real &&
+           !field.is_optional_scalar && std::isnan(field.default_real);
+  }
+
+  Result<void> fill_nan(const FieldShape& field) {
+    if (field.value.scalar == reflection::Float) {
+      builder_.AddElement<float>(field.offset, std::numeric_limits<float>::quiet_NaN());
+    } else {
+      builder_.AddElement<double>(field.offset, std::numeric_limits<double>::quiet_NaN());
+    }
     return {};
   }
 
