@@ -65,7 +65,7 @@ Result<void> BindingTable::bind_local(ActorCell& actor, const ActorRef& ref,
 void BindingTable::bind_elsewhere(const ActorRef& ref, std::function<void(Result<void>)> done) {
   core_.operations->find(
       location::ObjectKey::of(ref.actor_id), core_.now() + limits::default_operation_timeout,
-      [this, ref, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
+      [ref, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
         if (!outcome) return done(fail(outcome.error()));
         const std::string name = target_name(TargetKind::Actor, ref.actor_id.text());
         if (outcome->standing == location::Standing::Missing) {
@@ -76,8 +76,10 @@ void BindingTable::bind_elsewhere(const ActorRef& ref, std::function<void(Result
           return done(fail(another_incarnation(ref, living)));
         }
         if (auto error = error_of(*outcome, name)) return done(fail(*std::move(error)));
-        done(fail(core_.seams.remote.unreachable(remote_owner(*outcome),
-                                                 {true, ref.actor_id.text(), living})));
+        done(fail(Error::unavailable(
+            fmt::format("{} lives on node {}; binding to Actors of other nodes is not available "
+                        "yet",
+                        name, outcome->owner->rid.text))));
       });
 }
 

@@ -68,6 +68,17 @@ Result<void> check_no_self_wait(objects::Core& core, const runtime::Turn& turn,
   return {};
 }
 
+// The Actor or Spot whose turn it is; nothing for a session's.
+std::optional<objects::ObjectName> asker_of(const runtime::Turn& turn) {
+  const auto* scope = objects::ObjectScope::current();
+  if (scope == nullptr) return {};
+  if (scope->actor() != nullptr && &turn.mailbox() == &scope->actor()->mailbox()) {
+    return objects::ObjectName{TargetKind::Actor, scope->actor()->id().text()};
+  }
+  if (scope->spot() == nullptr) return {};
+  return objects::ObjectName{TargetKind::Spot, scope->spot()->id().text()};
+}
+
 }  // namespace
 
 void CallState::note_set_twice(std::string_view option) {
@@ -142,7 +153,8 @@ Task<Result<Message>> RawRequestCall::submit(Waiting waiting) {
     return objects::failed<Message>(safe.error());
   }
   envelope.deadline = (*turn)->now() + timeout_.value_or(limits::default_operation_timeout);
-  auto request = core.requests->open(what, *envelope.deadline);
+  auto request = core.requests->open(
+      {.what = what, .asker = asker_of(**turn), .target = {kind_, id_}}, *envelope.deadline);
   if (!request) return objects::failed<Message>(request.error());
   envelope.reply = objects::ReplySink(*request);
   core.router->submit(std::move(envelope));

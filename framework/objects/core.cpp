@@ -14,6 +14,8 @@
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/peer_ends.hpp"
+#include "objects/peer_port.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
@@ -40,6 +42,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       seams(seams),
       strand(seams.scheduler),
       link(std::make_shared<StrandLink>(*this)),
+      peers(std::make_unique<PeerPort>(*this)),
       registry(std::make_unique<Registry>()),
       requests(std::make_unique<RequestTable>(*this)),
       capacity(std::make_unique<Capacity>()),
@@ -52,6 +55,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       checkpoints(std::make_unique<Checkpoints>(*this)),
       creations(std::make_unique<Creations>(*this)),
       destructions(std::make_unique<Destructions>(*this)),
+      ends(std::make_unique<PeerEnds>(*this)),
       joins(std::make_unique<Joins>(*this)),
       bindings(std::make_unique<BindingTable>(*this)),
       subscribers(std::make_unique<Subscribers>(*this)) {}

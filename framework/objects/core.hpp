@@ -32,6 +32,8 @@ class Destructions;
 class Joins;
 class LeaseDriver;
 class NodeDirectory;
+class PeerEnds;
+class PeerPort;
 class Registry;
 class RequestTable;
 class Reassertions;
@@ -67,6 +69,7 @@ class Core {
   // Null when the process has no gateway. Set before the start.
   SessionRoutes* sessions = nullptr;
 
+  std::unique_ptr<PeerPort> peers;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<RequestTable> requests;
   std::unique_ptr<Capacity> capacity;
@@ -79,9 +82,13 @@ class Core {
   std::unique_ptr<Checkpoints> checkpoints;
   std::unique_ptr<Creations> creations;
   std::unique_ptr<Destructions> destructions;
+  std::unique_ptr<PeerEnds> ends;
   std::unique_ptr<Joins> joins;
   std::unique_ptr<BindingTable> bindings;
   std::unique_ptr<Subscribers> subscribers;
+
+  // Where other nodes reach this one; empty: nowhere. Set before the start.
+  std::string advertised_address;
 
   // Set while the node starts, one per mesh that it serves.
   std::map<const MeshTypes*, runtime::Ref<SpotCell>> entry_spots;

@@ -47,7 +47,7 @@ location::NodeDescriptor DescriptorPublisher::descriptor() const {
                                 .is_stream_gateway = core_.config.is_stream_gateway,
                                 .application_version = core_.config.application_version,
                                 .state = state_,
-                                .advertised_address = core_.config.advertised_address,
+                                .advertised_address = core_.advertised_address,
                                 .meshes = {}};
   for (const auto& mesh : core_.application.meshes()) {
     if (mesh->has_object_role()) node.meshes.push_back(part_in(*mesh, *core_.capacity));

@@ -13,7 +13,9 @@
 #include "objects/capacity.hpp"
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
+#include "objects/envelope.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/peer_ends.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/session_routes.hpp"
@@ -33,13 +35,14 @@ Error another_incarnation(const std::string& name, ObjectGeneration asked,
                   name, living.value));
 }
 
-// What a lookup says about ending an object that this node does not have.
-Result<bool> end_elsewhere(const Core& core, const Result<location::FindOutcome>& outcome,
-                           TargetKind kind, const std::string& id, ObjectGeneration generation) {
+// What a lookup says about ending an object that this node does not have; nothing when its owner
+// is to be asked.
+std::optional<Result<bool>> answer_without_owner(const Core& core,
+                                                 const Result<location::FindOutcome>& outcome,
+                                                 const std::string& name,
+                                                 ObjectGeneration generation) {
   using location::Standing;
   if (!outcome) return fail(outcome.error());
-  const std::string name =
-      kind == TargetKind::Actor ? fmt::format("Actor '{}'", id) : fmt::format("Spot '{}'", id);
   if (outcome->standing == Standing::Missing || outcome->standing == Standing::OwnerLost) {
     return false;
   }
@@ -47,8 +50,7 @@ Result<bool> end_elsewhere(const Core& core, const Result<location::FindOutcome>
   if (living != generation) return fail(another_incarnation(name, generation, living));
   if (auto error = error_of(*outcome, name)) return fail(*std::move(error));
   if (outcome->owner->rid == core.identity.rid) return false;
-  return fail(core.seams.remote.unreachable(remote_owner(*outcome),
-                                            {kind == TargetKind::Actor, id, generation}));
+  return {};
 }
 
 // For whoever came when the object was ending already: not he has ended it.
@@ -134,9 +136,12 @@ void Destructions::after_transition(ActorCell& actor) {
                });
 }
 
-void Destructions::destroy(const ActorRef& ref, Instant deadline, Done done) {
+void Destructions::destroy(const ActorRef& ref, Instant deadline, Done done, Reach reach) {
   const Ref<ActorCell> actor = core_.registry->find_actor(ref.actor_id.text());
-  if (!actor) return destroy_elsewhere(ref, deadline, std::move(done));
+  if (!actor) {
+    return end_elsewhere(TargetKind::Actor, ref.actor_id.text(), ref.object_generation, deadline,
+                         reach, std::move(done));
+  }
   if (actor->generation() != ref.object_generation) {
     return done(
         fail(another_incarnation(actor->name(), ref.object_generation, actor->generation())));
@@ -170,12 +175,26 @@ void Destructions::destroy_here(const Ref<ActorCell>& actor, Instant deadline, D
   begin_destroy(actor, deadline);
 }
 
-void Destructions::destroy_elsewhere(const ActorRef& ref, Instant deadline, Done done) {
+void Destructions::end_elsewhere(TargetKind kind, const std::string& id,
+                                 ObjectGeneration generation, Instant deadline, Reach reach,
+                                 Done done) {
   core_.operations->find(
-      location::ObjectKey::of(ref.actor_id), deadline,
-      [this, ref, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
-        done(end_elsewhere(core_, outcome, TargetKind::Actor, ref.actor_id.text(),
-                           ref.object_generation));
+      object_key(kind, id), deadline,
+      [=, this, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
+        const std::string name = target_name(kind, id);
+        if (outcome && outcome->standing == location::Standing::Missing) {
+          if (auto error = quiet_time("the end of " + name)) return done(fail(*std::move(error)));
+        }
+        if (auto answer = answer_without_owner(core_, outcome, name, generation)) {
+          return done(*std::move(answer));
+        }
+        const mesh::Peer owner = owner_of(*outcome);
+        if (reach == Reach::ThisNode) {
+          return done(fail(Error::unavailable(
+              fmt::format("{} lives on node {}, not here", name, owner.node.text))));
+        }
+        core_.ends->end(owner, kind, id, generation, deadline,
+                        bounded("the end of " + name, deadline, done));
       });
 }
 
@@ -239,9 +258,12 @@ void Destructions::stepped_down(const SpotCell& spot, const Error& reason) {
   answer(waiting_spots_, spot, fail(reason));
 }
 
-void Destructions::close(const SpotRef& ref, Instant deadline, Done done) {
+void Destructions::close(const SpotRef& ref, Instant deadline, Done done, Reach reach) {
   const Ref<SpotCell> spot = core_.registry->find_spot(ref.spot_id.text());
-  if (!spot) return close_elsewhere(ref, deadline, std::move(done));
+  if (!spot) {
+    return end_elsewhere(TargetKind::Spot, ref.spot_id.text(), ref.object_generation, deadline,
+                         reach, std::move(done));
+  }
   if (spot->generation() != ref.object_generation) {
     return done(fail(another_incarnation(spot->name(), ref.object_generation, spot->generation())));
   }
@@ -258,15 +280,6 @@ void Destructions::close(const SpotRef& ref, Instant deadline, Done done) {
   waiting_spots_[spot.get()].push_back(
       bounded("close of " + spot->name(), deadline, std::move(done)));
   begin_close(spot, ClosingReason::Requested, deadline);
-}
-
-void Destructions::close_elsewhere(const SpotRef& ref, Instant deadline, Done done) {
-  core_.operations->find(
-      location::ObjectKey::of(ref.spot_id), deadline,
-      [this, ref, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
-        done(end_elsewhere(core_, outcome, TargetKind::Spot, ref.spot_id.text(),
-                           ref.object_generation));
-      });
 }
 
 void Destructions::close_if_empty(SpotCell& spot) {

@@ -28,14 +28,16 @@ class Destructions {
  public:
   // True: ended by this call; false: was gone already, or (close) still has members.
   using Done = std::function<void(Result<bool>)>;
+  // What another node asks for ends here or nowhere: nothing is handed on from owner to owner.
+  enum class Reach { Anywhere, ThisNode };
 
   explicit Destructions(Core& core) : core_(core) {}
 
-  void destroy(const ActorRef& ref, Instant deadline, Done done);
+  void destroy(const ActorRef& ref, Instant deadline, Done done, Reach reach = Reach::Anywhere);
   // Once no Join of the Actor is pending; nobody waits for the outcome.
   void destroy_later(ActorCell& actor);
   void after_transition(ActorCell& actor);
-  void close(const SpotRef& ref, Instant deadline, Done done);
+  void close(const SpotRef& ref, Instant deadline, Done done, Reach reach = Reach::Anywhere);
   // close_when_empty: from now on, and whenever a member has left.
   void close_if_empty(SpotCell& spot);
   // The node stops: on_closing runs, the record stays for stop() to remove.
@@ -52,14 +54,15 @@ class Destructions {
   using ActorPtr = runtime::Ref<ActorCell>;
   using SpotPtr = runtime::Ref<SpotCell>;
 
-  void destroy_elsewhere(const ActorRef& ref, Instant deadline, Done done);
+  // What this node does not have.
+  void end_elsewhere(TargetKind kind, const std::string& id, ObjectGeneration generation,
+                     Instant deadline, Reach reach, Done done);
   void destroy_here(const ActorPtr& actor, Instant deadline, Done done);
   void begin_destroy(const ActorPtr& actor, Instant deadline);
   void on_claimed(const ActorPtr& actor, Instant deadline);
   void remove_record(const ActorPtr& actor, Instant deadline);
   void on_removed(const ActorPtr& actor, const location::RemoveOutcome& outcome);
 
-  void close_elsewhere(const SpotRef& ref, Instant deadline, Done done);
   void begin_close(const SpotPtr& spot, ClosingReason reason, Instant deadline);
   void remove_record(const SpotPtr& spot, Instant deadline);
   void on_removed(const SpotPtr& spot, const location::RemoveOutcome& outcome);

@@ -7,7 +7,7 @@
 namespace spotmesh::objects {
 
 ReplyFunction::~ReplyFunction() {
-  call(fail(Error::unavailable("the node that was to reply has ended")));
+  call(fail(Error::unavailable("no reply will come: the node that was to give it has ended")));
 }
 
 void ReplyFunction::call(Result<Message> outcome) {

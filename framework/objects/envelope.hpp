@@ -15,6 +15,7 @@
 #include <spotmesh/registration.hpp>
 #include <spotmesh/time.hpp>
 
+#include "objects/object_name.hpp"
 #include "objects/requests.hpp"
 #include "runtime/completion.hpp"
 #include "runtime/ref_counted.hpp"
@@ -22,12 +23,13 @@
 namespace spotmesh::objects {
 
 // A function that gets a reply exactly once: when nobody has called it, its last owner's end does,
-// with Unavailable, since the node that was to reply has ended.
+// with Unavailable, since none will come.
 class ReplyFunction {
  public:
   using Function = std::function<void(Result<Message>)>;
 
-  explicit ReplyFunction(Function function) : function_(std::move(function)) {}
+  ReplyFunction(Function function, std::optional<ObjectName> asker)
+      : function_(std::move(function)), asker_(std::move(asker)) {}
   ReplyFunction(const ReplyFunction&) = delete;
   ReplyFunction& operator=(const ReplyFunction&) = delete;
   ~ReplyFunction();
@@ -35,9 +37,11 @@ class ReplyFunction {
   void call(Result<Message> outcome);
   // The caller of the operation learns its failure by other means: the function is never called.
   void disarm() { is_done_.store(true, std::memory_order_release); }
+  const std::optional<ObjectName>& asker() const { return asker_; }
 
  private:
   Function function_;
+  const std::optional<ObjectName> asker_;
   std::atomic<bool> is_done_{false};
 };
 
@@ -47,8 +51,8 @@ class ReplySink {
  public:
   ReplySink() = default;
   explicit ReplySink(runtime::Ref<PendingRequest> request) : request_(std::move(request)) {}
-  explicit ReplySink(ReplyFunction::Function function)
-      : function_(std::make_shared<ReplyFunction>(std::move(function))) {}
+  explicit ReplySink(ReplyFunction::Function function, std::optional<ObjectName> asker = {})
+      : function_(std::make_shared<ReplyFunction>(std::move(function), std::move(asker))) {}
 
   bool is_one_way() const { return !request_ && function_ == nullptr; }
   void complete(Result<Message> outcome) const {
@@ -60,6 +64,11 @@ class ReplySink {
   }
   void disarm() const {
     if (function_) function_->disarm();
+  }
+  // The Actor or Spot whose turn waits for the reply; nothing when none does.
+  std::optional<ObjectName> asker() const {
+    if (request_) return request_->asker();
+    return function_ ? function_->asker() : std::nullopt;
   }
 
  private:
@@ -89,7 +98,5 @@ struct Envelope {
 // InvalidOperation when the payload or the metadata are larger than the limits allow. The caller
 // adds the name of the call.
 Result<void> check_message(const Message& message);
-
-std::string target_name(TargetKind kind, std::string_view id);
 
 }  // namespace spotmesh::objects

@@ -155,9 +155,9 @@ void Joins::Run::on_found(const Result<location::FindOutcome>& outcome) {
         fmt::format("{} lives on node {}, and Actor type '{}' never moves to another node",
                     target_name(), outcome->owner->rid.text, actor_->type().name.text()))});
   }
-  feed(join::NotUsable{core_.seams.remote.unreachable(
-      remote_owner(*outcome),
-      {false, join_.spot->text(), outcome->authority->record.object_generation})});
+  feed(join::NotUsable{Error::unavailable(
+      fmt::format("{} lives on node {}; moving between nodes is not available yet", target_name(),
+                  outcome->owner->rid.text))});
 }
 
 void Joins::Run::perform(join::Reserve&) {

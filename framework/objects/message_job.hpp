@@ -32,6 +32,9 @@ class MessageJob final : public runtime::Job {
   std::string_view what() const override;
   void refuse(const Error& error) override;
 
+  // Whose turn waits for this message's reply.
+  std::optional<ObjectName> asker() const { return reply_.asker(); }
+
  private:
   registration::MessageKind kind() const;
   const registration::Handler* find_handler(const SpotCell* containing_spot) const;

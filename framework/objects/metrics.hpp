@@ -23,10 +23,13 @@ struct Metrics {
 
   Count requests_in_flight;  // goes down, too
   Count late_replies;
+  Count stale_routes;       // messages of other nodes for whom is not here
   Count undelivered_sends;  // a send that was to wait for a resolve and found no receiver
-  Count stale_refused;    // session payload and unbinds of a binding that is no longer the present
-  Count callback_throws;  // lifecycle callbacks and timers
-  Count stuck_turns;      // were found to last longer than ObjectsConfig::turn_warning_after
+  Count stale_refused;  // session payload and unbinds of a binding that is no longer the present
+  Count unsound_peer_messages;  // bytes of other nodes that break the protocol
+  Count unsent_answers;         // to calls of other nodes whose lane had no room
+  Count callback_throws;        // lifecycle callbacks and timers
+  Count stuck_turns;            // were found to last longer than ObjectsConfig::turn_warning_after
   Count store_reads;
   Count store_commits;
   // A record of the store that does not parse was met: its id is in the log, the others go on.

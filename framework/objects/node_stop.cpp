@@ -12,6 +12,7 @@
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/peer_port.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
@@ -88,6 +89,7 @@ void ObjectsNode::Stopping::end_what_waits() {
   phase_ = Phase::Ending;
   core_.set_stopped();
   core_.router->refuse_all(core_.stopping_error());
+  core_.peers->end_calls(core_.stopping_error());
   core_.requests->complete_all(core_.stopping_error());
 }
 

@@ -13,6 +13,7 @@
 #include "objects/node_directory.hpp"
 #include "objects/node_start.hpp"
 #include "objects/node_stop.hpp"
+#include "objects/peer_port.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
@@ -29,11 +30,25 @@ ObjectsNode::ObjectsNode(const FrozenApplication& application, NodeIdentity iden
   core_ = std::make_unique<Core>(application, std::move(identity), std::move(config), seams);
   publisher_ = std::make_unique<DescriptorPublisher>(*core_);
   turn_watch_ = std::make_unique<TurnWatch>(*core_);
+  core_->directory->on_gone(
+      [peers = core_->peers.get()](const mesh::Peer& peer, const Error& reason) {
+        peers->end(peer, reason);
+      });
 }
 
 ObjectsNode::~ObjectsNode() { abandon(); }
 
 void ObjectsNode::set_sessions(SessionRoutes& sessions) { core_->sessions = &sessions; }
+
+void ObjectsNode::set_peers(mesh::Peers& peers) { core_->peers->set_peers(peers); }
+
+void ObjectsNode::set_advertised_address(std::string address) {
+  core_->advertised_address = std::move(address);
+}
+
+mesh::PeerHandler& ObjectsNode::peer_handler() { return *core_->peers; }
+
+const mesh::AddressBook& ObjectsNode::addresses() const { return *core_->directory; }
 
 void ObjectsNode::on_fenced(std::function<void(std::string)> told) { fenced_ = std::move(told); }
 
@@ -75,6 +90,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
       Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
   for (const auto& gate : core_->gates->all()) gate->abandon();
   core_->router->refuse_all(error);
+  core_->peers->end_calls(error);
   core_->requests->complete_all(error);
   if (fenced_) fenced_(reason);
   if (stopping_) stopping_->on_released();
@@ -93,6 +109,7 @@ void ObjectsNode::let_go() {
   const Error error =
       Error::shutting_down(fmt::format("node {} has ended", core_->identity.rid.text));
   core_->router->refuse_all(error);
+  core_->peers->end_calls(error);
   core_->requests->complete_all(error);
   for (const auto& actor : core_->registry->actors()) {
     actor->timers().close();

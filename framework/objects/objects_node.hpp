@@ -10,6 +10,7 @@
 #include <spotmesh/ids.hpp>
 #include <spotmesh/time.hpp>
 
+#include "mesh/peers.hpp"
 #include "objects/caller.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/metrics.hpp"
@@ -33,6 +34,14 @@ class ObjectsNode {
 
   // Before start(): where pushes go. Without it nothing can be bound.
   void set_sessions(SessionRoutes& sessions);
+  // Before start(): the sessions with other nodes. Without them every other node is out of reach.
+  // What they are told goes to peer_handler().
+  void set_peers(mesh::Peers& peers);
+  // Before start(): "host:port" at which they reach this node.
+  void set_advertised_address(std::string address);
+  mesh::PeerHandler& peer_handler();
+  // Where the others are, as far as this node knows.
+  const mesh::AddressBook& addresses() const;
   // Before start(): told once, on the strand, when the lease is lost for good. This run of the node
   // is over then: nothing of it runs, writes or pushes any more.
   void on_fenced(std::function<void(std::string reason)> told);

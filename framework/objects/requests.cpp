@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 
 #include "objects/core.hpp"
+#include "objects/wait_cycle.hpp"
 
 namespace spotmesh::objects {
 
-PendingRequest::PendingRequest(RequestTable& table, std::string what)
+PendingRequest::PendingRequest(RequestTable& table, RequestInfo info)
     : table_(table),
-      what_(std::move(what)),
+      info_(std::move(info)),
       completion_(runtime::make_completion<Result<Message>>()) {}
 
 bool PendingRequest::complete(Result<Message> outcome) {
@@ -29,7 +30,11 @@ void PendingRequest::on_timer(Instant) {
   // Let go by hand: this arming's reference.
   const runtime::Ref<PendingRequest> self(this);
   release_ref();
-  if (completion_->complete(fail(Error::deadline_exceeded(what_ + " got no reply in time")))) {
+  std::string text = info_.what + " got no reply in time";
+  if (info_.asker.has_value()) {
+    text += describe_cycle(table_.core_, *info_.asker, info_.target);
+  }
+  if (completion_->complete(fail(Error::deadline_exceeded(std::move(text))))) {
     table_.close(*this);
   }
 }
@@ -42,15 +47,15 @@ RequestTable::Shard& RequestTable::shard_of(const PendingRequest& request) {
   return shards_[(reinterpret_cast<std::uintptr_t>(&request) >> 8) % shard_count];
 }
 
-Result<runtime::Ref<PendingRequest>> RequestTable::open(std::string what, Instant deadline) {
+Result<runtime::Ref<PendingRequest>> RequestTable::open(RequestInfo info, Instant deadline) {
   if (count_.fetch_add(1, std::memory_order_relaxed) >= core_.config.requests_in_flight) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return fail(Error::capacity_exceeded(
-        fmt::format("{} was not sent: {} requests of this node are unanswered", what,
+        fmt::format("{} was not sent: {} requests of this node are unanswered", info.what,
                     core_.config.requests_in_flight)));
   }
   core_.metrics.requests_in_flight.add();
-  const runtime::Ref<PendingRequest> request(new PendingRequest(*this, std::move(what)));
+  const runtime::Ref<PendingRequest> request(new PendingRequest(*this, std::move(info)));
   Shard& shard = shard_of(*request);
   {
     std::lock_guard lock(shard.mutex);

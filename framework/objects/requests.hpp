@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
 
+#include "objects/object_name.hpp"
 #include "runtime/completion.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/ref_counted.hpp"
@@ -22,6 +24,12 @@ namespace spotmesh::objects {
 class Core;
 class RequestTable;
 
+struct RequestInfo {
+  std::string what;                 // for errors ("request 'p.Ask' to Actor 'x'")
+  std::optional<ObjectName> asker;  // whose turn waits, if it is an Actor's or a Spot's
+  ObjectName target;
+};
+
 // One request. It ends with the first of reply, error, deadline and shutdown; whatever comes later
 // is dropped and counted.
 class PendingRequest final : public runtime::RefCounted, private runtime::TimerEntry {
@@ -29,6 +37,7 @@ class PendingRequest final : public runtime::RefCounted, private runtime::TimerE
   // Any thread. Whether it was the first.
   bool complete(Result<Message> outcome);
   runtime::Completion<Result<Message>>& completion() { return *completion_; }
+  const std::optional<ObjectName>& asker() const { return info_.asker; }
 
   static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
@@ -37,12 +46,12 @@ class PendingRequest final : public runtime::RefCounted, private runtime::TimerE
 
  private:
   friend class RequestTable;
-  PendingRequest(RequestTable& table, std::string what);
+  PendingRequest(RequestTable& table, RequestInfo info);
   ~PendingRequest() override = default;
   void on_timer(Instant now) override;
 
   RequestTable& table_;
-  const std::string what_;
+  const RequestInfo info_;
   const runtime::Ref<runtime::Completion<Result<Message>>> completion_;
   PendingRequest* previous_ = nullptr;  // of its shard
   PendingRequest* next_ = nullptr;
@@ -54,9 +63,8 @@ class RequestTable {
   // Every request has been completed and every timer has been cancelled: complete_all() was called.
   ~RequestTable();
 
-  // `what` names it in errors ("request 'p.Ask' to Actor 'x'"). CapacityExceeded past
-  // ObjectsConfig::requests_in_flight.
-  Result<runtime::Ref<PendingRequest>> open(std::string what, Instant deadline);
+  // CapacityExceeded past ObjectsConfig::requests_in_flight.
+  Result<runtime::Ref<PendingRequest>> open(RequestInfo info, Instant deadline);
   // Ends all that wait, with the error.
   void complete_all(const Error& error);
 

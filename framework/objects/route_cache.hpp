@@ -14,12 +14,12 @@
 #include <spotmesh/time.hpp>
 
 #include "location/store.hpp"
-#include "objects/remote_objects.hpp"
+#include "mesh/peers.hpp"
 
 namespace spotmesh::objects {
 
 struct Route {
-  RemoteOwner owner;
+  mesh::Peer owner;
   ObjectGeneration generation;
   location::StoreVersion version;  // of the record it was read from
   Instant valid_until;

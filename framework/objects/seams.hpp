@@ -22,8 +22,6 @@
 
 namespace spotmesh::objects {
 
-class RemoteObjects;
-
 // All of it outlives the node's object side.
 struct Seams {
   runtime::Clock& clock;
@@ -34,7 +32,6 @@ struct Seams {
   Random& random;
   LogSink& log;
   EventSink& events;
-  RemoteObjects& remote;
   runtime::TurnObserver* observer = nullptr;
   // Null in production. Points of its own: "capacity.leak", "destroy.keep-record",
   // "join.joined-twice", "join.skip-leave", "join.skip-commit", "binding.take-stale",
@@ -54,7 +51,6 @@ NodeIdentity new_identity(const std::string& prefix, Random& random);
 
 struct ObjectsConfig {
   std::string application_version;
-  std::string advertised_address;  // of the mesh listener; empty: none
   bool is_stream_gateway = false;  // for the node's descriptor
   location::LeaseConfig lease;
   runtime::Mailbox::Bounds mailbox;

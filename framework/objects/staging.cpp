@@ -12,6 +12,7 @@
 #include "objects/membership.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
+#include "objects/router.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/subscribers.hpp"
 
@@ -63,6 +64,7 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
     cell_->set_spot(entry_);
     entry_->member_count.fetch_add(1);
     core_.capacity->activate_actor(cell_->mesh());
+    core_.router->arrives(TargetKind::Actor, cell_->id().text());
     core_.registry->add(cell_);
     cell_->timers().start_declared();
     core_.emit("actor.created", cell_->id().text(),
@@ -163,6 +165,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     cell_->authority = std::move(authority);
     cell_->state = CellState::Ready;
     core_.capacity->activate_spot(cell_->mesh(), cell_->type());
+    core_.router->arrives(TargetKind::Spot, cell_->id().text());
     core_.registry->add(cell_);
     core_.subscribers->add(*cell_);
     cell_->timers().start_declared();

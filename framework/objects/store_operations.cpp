@@ -96,8 +96,8 @@ location::ObjectKey object_key(TargetKind kind, const std::string& id) {
                                    : location::ObjectKey::of(*SpotId::parse(id));
 }
 
-RemoteOwner remote_owner(const location::FindOutcome& found) {
-  return {found.owner->rid, found.owner->lifecycle, found.authority->record.mesh};
+mesh::Peer owner_of(const location::FindOutcome& found) {
+  return {found.owner->rid, found.owner->lifecycle};
 }
 
 std::optional<Error> error_of(const location::FindOutcome& found, const std::string& name) {

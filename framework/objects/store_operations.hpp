@@ -11,7 +11,7 @@
 #include "location/find.hpp"
 #include "location/remove.hpp"
 #include "location/settle.hpp"
-#include "objects/remote_objects.hpp"
+#include "mesh/peers.hpp"
 
 namespace spotmesh::objects {
 
@@ -38,7 +38,8 @@ class StoreOperations {
 // The key of an id that has been validated.
 location::ObjectKey object_key(TargetKind kind, const std::string& id);
 
-RemoteOwner remote_owner(const location::FindOutcome& found);
+// Of one that is found.
+mesh::Peer owner_of(const location::FindOutcome& found);
 
 // Why an object that was looked up cannot be used, or nothing when it is found: NotFound (Missing),
 // else Unavailable.

@@ -78,6 +78,13 @@ class JobQueue {
     --size_;
     return std::unique_ptr<Job>(taken);
   }
+  template <typename Predicate>
+  bool any_of(Predicate is_it) const {
+    for (const Job* job = first_; job != nullptr; job = job->next_) {
+      if (is_it(*job)) return true;
+    }
+    return false;
+  }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 

@@ -164,6 +164,11 @@ std::optional<Mailbox::RunningTurn> Mailbox::running_turn() const {
   return running_turn_;
 }
 
+bool Mailbox::has_waiting(const std::function<bool(const Job&)>& is_it) const {
+  std::lock_guard lock(mutex_);
+  return jobs_.application.any_of(is_it);
+}
+
 std::unique_ptr<Job> Mailbox::take_next(Gate& taker, Instant now) {
   Gate* to_submit = nullptr;
   Jobs dropped;

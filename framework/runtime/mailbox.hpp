@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -114,6 +115,9 @@ class Mailbox {
   std::optional<RunningTurn> running_turn() const;
   // Who contains it, for observers.
   const RefCounted& owner() const { return owner_; }
+  // Whether one of the waiting application jobs is of that kind. Under the mailbox's lock: the
+  // question only looks at the job.
+  bool has_waiting(const std::function<bool(const Job&)>& is_it) const;
 
  private:
   friend class Gate;

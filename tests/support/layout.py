@@ -71,6 +71,7 @@ THIRD_PARTY = {
     "nlohmann/": ["framework/wire/", "framework/host/", "tools/", "tests/", "samples/"],
     "fmt/": ["framework/", "tools/", "samples/", "tests/"],
     "location_generated.h": ["framework/location/"],
+    "peer_messages_generated.h": ["framework/objects/peer_"],
     "flatbuffers/": ["framework/", "tools/", "samples/", "tests/"],
     "catch2/": ["tests/", "samples/"],
     "rapidcheck": ["tests/"],

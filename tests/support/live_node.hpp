@@ -20,7 +20,6 @@
 #include "net/worker_pool.hpp"
 #include "objects/caller.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/job.hpp"
 #include "runtime/mailbox.hpp"
 
@@ -57,8 +56,7 @@ class LiveNode {
                                  .store = store_,
                                  .random = random_,
                                  .log = log_,
-                                 .events = log_,
-                                 .remote = remote_});
+                                 .events = log_});
     std::promise<Result<void>> started;
     node_->start([&](Result<void> result) { started.set_value(std::move(result)); });
     if (auto result = started.get_future().get(); !result) {
@@ -128,7 +126,6 @@ class LiveNode {
   net::SystemClock clock_;
   net::OsRandom random_;
   QuietLog log_;
-  objects::NoRemoteObjects remote_;
   net::ThreadWorkers workers_{{.cpu_threads = 1, .io_threads = 1}};
   net::WorkerPool pool_;
   MemoryStore store_{pool_};

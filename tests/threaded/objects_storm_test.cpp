@@ -15,7 +15,6 @@
 #include "net/thread_workers.hpp"
 #include "net/worker_pool.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/job.hpp"
 #include "runtime/mailbox.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -224,7 +223,6 @@ TEST_CASE("Joins, messages, binds, timers and destruction at once overlap nowher
   net::OsRandom random;
   SilentLog log;
   CountedSessions sessions;
-  objects::NoRemoteObjects remote;
   auto store = store::SqliteStore::open({.path = folder.file()});
   REQUIRE(store.has_value());
   net::ThreadWorkers workers({.cpu_threads = 2, .io_threads = 1});
@@ -237,8 +235,7 @@ TEST_CASE("Joins, messages, binds, timers and destruction at once overlap nowher
                              .store = **store,
                              .random = random,
                              .log = log,
-                             .events = log,
-                             .remote = remote});
+                             .events = log});
   node.set_sessions(sessions);
   std::promise<Result<void>> started;
   node.start([&](Result<void> result) { started.set_value(std::move(result)); });

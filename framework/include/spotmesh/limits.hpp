@@ -66,8 +66,9 @@ inline constexpr auto subscription_notice_timeout = 1s;  // for those who publis
 inline constexpr std::size_t nodes_per_topic = 4096;
 
 // The mesh. The lanes' bounds hold per peer, for what it has not acknowledged.
-inline constexpr std::size_t mesh_message_bytes = 2 * mebibyte;  // one message to a peer
-inline constexpr std::size_t mesh_piece_bytes = 64 * 1024;       // longer messages are taken apart
+inline constexpr std::size_t mesh_message_bytes =
+    message_bytes + 256 * 1024;  // one message to a peer: the longest of a game, and its envelope
+inline constexpr std::size_t mesh_piece_bytes = 64 * 1024;  // longer messages are taken apart
 inline constexpr std::size_t mesh_control_messages = 65'536;
 inline constexpr std::size_t mesh_control_bytes = 16 * mebibyte;
 inline constexpr std::size_t mesh_lane_messages = 65'536;
@@ -85,6 +86,12 @@ inline constexpr std::size_t mesh_strangers = 256;        // connections that ha
 inline constexpr std::size_t mesh_stranger_bytes = 4096;  // … and what they may have sent unread
 inline constexpr std::size_t mesh_unread_bytes = 64 * mebibyte;  // of a peer's connection
 inline constexpr std::size_t mesh_ended_runs = 65'536;           // runs of nodes known to be over
+
+// What objects say to their like on other nodes.
+inline constexpr std::size_t peer_unconfirmed_messages =
+    1024;  // said to a peer before it is asked whether it has taken them
+inline constexpr std::size_t peer_error_bytes = 8 * 1024;               // the text of an error
+inline constexpr auto peer_longest_time = std::chrono::hours(24 * 60);  // that is left of a call
 
 // Client sessions.
 inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound client message

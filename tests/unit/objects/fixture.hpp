@@ -12,11 +12,10 @@
 
 #include "objects/core.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "probe_turns.hpp"
 #include "recorded_sessions.hpp"
-#include "testing/sim_store.hpp"
-#include "testing/sim_world.hpp"
+#include "test_link.hpp"
+#include "test_world.hpp"
 
 namespace spotmesh::objects {
 
@@ -24,8 +23,17 @@ using namespace std::chrono_literals;
 
 class TestNode {
  public:
+  // Linked to the other nodes of its world.
+  TestNode(TestWorld& sim, const Application& application, const std::string& name,
+           ObjectsConfig config = {}, mesh::MeshOptions mesh = {})
+      : TestNode(sim.world, sim.store, application, name, std::move(config)) {
+    mesh.secret = "open sesame";
+    mesh.listen_address = name + ":1";
+    link_ = std::make_unique<TestLink>(sim.network, sim_, node_, std::move(mesh));
+  }
+  // With no way to any other node.
   TestNode(testing::SimWorld& world, testing::SimStore& store, const Application& application,
-           const std::string& name, ObjectsConfig config = {}, RemoteObjects* remote = nullptr)
+           const std::string& name, ObjectsConfig config = {})
       : world_(world),
         sim_(world.add_node(name)),
         application_(application),
@@ -39,7 +47,6 @@ class TestNode {
                     .random = sim_.random(),
                     .log = sim_.log(),
                     .events = sim_.events(),
-                    .remote = remote != nullptr ? *remote : no_remote_,
                     .observer = &sim_.observer(),
                     .faults = &sim_.faults()}) {
     node_.set_sessions(sessions);
@@ -54,6 +61,7 @@ class TestNode {
   }
 
   Result<void> start() {
+    if (link_) link_->start();
     std::optional<Result<void>> started;
     node_.start([&](Result<void> result) { started = std::move(result); });
     REQUIRE(world_.run_until([&] { return started.has_value(); }, 60s) ==
@@ -66,11 +74,13 @@ class TestNode {
     node_.stop(sim_.clock().now() + within, [&] { is_stopped = true; });
     REQUIRE(world_.run_until([&] { return is_stopped; }, within + 60s) ==
             testing::SimOutcome::Done);
+    if (link_) link_->stop(world_);
   }
   void crash() {
     is_gone_ = true;
     probe_->gate->abandon();
     sim_.end();
+    if (link_) link_->crash();
     node_.abandon();
   }
 
@@ -164,6 +174,8 @@ class TestNode {
   testing::SimStore::Client& store() { return *store_; }
   ObjectsNode& node() { return node_; }
   Core& core() { return node_.core(); }
+  mesh::Peer self() { return {node_.identity().rid, node_.identity().lifecycle}; }
+  mesh::MeshNode& mesh() { return link_->mesh(); }
   const Metrics& metrics() { return node_.metrics(); }
   Bindings& bindings() { return node_.bindings(); }
   Context& context() { return *context_; }
@@ -176,25 +188,13 @@ class TestNode {
   testing::SimWorld& world_;
   testing::SimNode& sim_;
   FrozenApplication application_;
-  NoRemoteObjects no_remote_;
   std::unique_ptr<testing::SimStore::Client> store_;
+  std::unique_ptr<TestLink> link_;
   ObjectsNode node_;
   std::unique_ptr<Caller> caller_;
   std::optional<ProbeContext> context_;
   runtime::Ref<Probe> probe_;
   bool is_gone_ = false;
-};
-
-// A world with one store; nodes are added by the test.
-struct TestWorld {
-  explicit TestWorld(std::uint64_t seed = 1) : world({.seed = seed}) {}
-  ~TestWorld() {
-    for (const std::string& violation : world.violations()) FAIL_CHECK(violation);
-  }
-  void run_for(Duration span) { REQUIRE(world.run_for(span) == testing::SimOutcome::Done); }
-
-  testing::SimWorld world;
-  testing::SimStore store{world, world.random("store")};
 };
 
 }  // namespace spotmesh::objects

@@ -14,7 +14,7 @@
 #include "location/records.hpp"
 #include "objects/capacity.hpp"
 #include "objects/lease_driver.hpp"
-#include "one_node.hpp"
+#include "two_nodes.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::objects;
@@ -23,33 +23,12 @@ namespace keys = spotmesh::location::keys;
 
 namespace {
 
-// Takes whatever is sent to another node, as a mesh link that is up would.
-class TakingRemote final : public RemoteObjects {
- public:
-  Result<void> submit(const RemoteOwner&, const RemoteTarget&, const Message&,
-                      std::optional<Instant>, std::function<void(Result<Message>)> reply) override {
-    ++taken;
-    if (reply) reply(Message::of(probe::Answer{.value = 99}));
-    return {};
-  }
-  Error unreachable(const RemoteOwner& owner, const RemoteTarget& target) const override {
-    return none.unreachable(owner, target);
-  }
-  NoRemoteObjects none;
-  int taken = 0;
-};
-
 // Anna lives on node one; node two deals with her.
-struct TwoNodes {
-  OneNode one;
-  TakingRemote remote;
-  TestNode two{one.sim.world, one.sim.store, one.app, "two", {}, &remote};
-
-  TwoNodes() { REQUIRE(two.start().has_value()); }
+struct LostOwner : TwoNodes {
   location::OwnerRun run() { return location::run_of(*one->core().lease->view().stamp); }
   bool is_fenced(const location::OwnerRun& run) {
     const std::string key = keys::lease(run.owner);
-    for (const auto& entry : one.sim.store.contents(key)) {
+    for (const auto& entry : sim.store.contents(key)) {
       if (entry.key != key) continue;
       return location::decode_lease(key, entry.stored.value)->state == location::LeaseState::Fenced;
     }
@@ -57,11 +36,11 @@ struct TwoNodes {
   }
   ActorRef take_over(const std::string& type) {
     for (int i = 0; i < 100; ++i) {
-      const auto result = two.get_or_create("anna", type);
+      const auto result = two->get_or_create("anna", type);
       if (result.has_value() && std::holds_alternative<Created>(*result)) {
         return std::get<Created>(*result).actor;
       }
-      one.run_for(500ms);
+      run_for(500ms);
     }
     throw std::logic_error("it was never taken over");
   }
@@ -73,39 +52,39 @@ TEST_CASE(
     "from the end of a dead owner's lease on, messages to its objects are Unavailable until "
     "somebody takes over",
     "[LOSS-01][LOSS-02]") {
-  TwoNodes world;
+  LostOwner world;
   const ActorRef anna = world.one->born("anna", "pawn");
   const location::OwnerRun run = world.run();
   for (int i = 0; i < 10; ++i) {
-    REQUIRE(world.two.send("anna", probe::Note{}).has_value());
-    world.one.run_for(1s);
+    REQUIRE(world.two->send("anna", probe::Note{}).has_value());
+    world.run_for(1s);
   }
-  const Instant died = world.two.sim().clock().now();
+  const Instant died = world.two->sim().clock().now();
   world.one->crash();
   std::optional<Duration> unavailable_from;
   while (!world.is_fenced(run)) {
-    const Duration since = world.two.sim().clock().now() - died;
+    const Duration since = world.two->sim().clock().now() - died;
     REQUIRE(since < 60s);
-    const auto sent = world.two.send("anna", probe::Note{});
+    const auto sent = world.two->send("anna", probe::Note{});
     if (sent.has_value()) {
       INFO("sent " << since / 1ms << " ms after");
       CHECK_FALSE(unavailable_from.has_value());
     } else {
       check_error(sent, ErrorKind::Unavailable, "anna");
       if (!unavailable_from.has_value()) unavailable_from = since;
-      const auto created = world.two.get_or_create("anna", "pawn");
+      const auto created = world.two->get_or_create("anna", "pawn");
       if (!world.is_fenced(run)) check_error(created, ErrorKind::Unavailable, "anna");
     }
-    world.one.run_for(250ms);
+    world.run_for(250ms);
   }
   // The lease, counted from what was last seen of its beat; watching costs at most one round more.
   REQUIRE(unavailable_from.has_value());
   CHECK(*unavailable_from >= 5s);
   CHECK(*unavailable_from <= 22s);
-  check_error(world.two.send("anna", probe::Note{}), ErrorKind::Unavailable, "anna");
+  check_error(world.two->send("anna", probe::Note{}), ErrorKind::Unavailable, "anna");
   const ActorRef again = world.take_over("pawn");
   CHECK(again.object_generation > anna.object_generation);
-  CHECK(world.two.send("anna", probe::Note{}).has_value());
+  CHECK(world.two->send("anna", probe::Note{}).has_value());
 }
 
 TEST_CASE("a node that dies is fenced by its neighbours on the ring, whoever deals with it",
@@ -153,30 +132,30 @@ TEST_CASE("a node that dies is fenced by its neighbours on the ring, whoever dea
 
 TEST_CASE("a member whose room was lost with its owner starts again in an Entry Spot",
           "[RACE-03][LOSS-05]") {
-  TwoNodes world;
+  LostOwner world;
   world.one->born("anna", "pawn");
   world.one->room("red", "room");
   REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
   REQUIRE(world.one->request<probe::Poked>("anna", probe::Poke{}).has_value());
-  REQUIRE(world.two.send("anna", probe::Note{}).has_value());
-  world.one.run_for(6s);
+  REQUIRE(world.two->send("anna", probe::Note{}).has_value());
+  world.run_for(6s);
   const location::OwnerRun run = world.run();
   world.one->crash();
-  while (!world.is_fenced(run)) world.one.run_for(500ms);
-  world.one.run_for(5s);
+  while (!world.is_fenced(run)) world.run_for(500ms);
+  world.run_for(5s);
   // The room comes to life elsewhere first: it has no members of old.
-  const SpotRef red = world.two.room("red", "room");
-  CHECK_FALSE(world.two.find("anna").has_value());
+  const SpotRef red = world.two->room("red", "room");
+  CHECK_FALSE(world.two->find("anna").has_value());
   const ActorRef anna = world.take_over("rook");
-  CHECK(world.two.spot_of("anna")->spot_id.text() != "red");
-  CHECK(anna.node_rid == world.two.core().identity.rid);
-  CHECK(world.two.close(red) == true);
+  CHECK(world.two->spot_of("anna")->spot_id.text() != "red");
+  CHECK(anna.node_rid == world.two->core().identity.rid);
+  CHECK(world.two->close(red) == true);
 }
 
 TEST_CASE("capacity at the node that takes over is its own; the dead node's is nobody's",
           "[LOSS-05]") {
   OneNode one([](ObjectServer& play) { play.actor_limit(2); });
-  TestNode two(one.sim.world, one.sim.store, one.app, "two");
+  TestNode two(one.sim, one.app, "two");
   REQUIRE(two.start().has_value());
   one->born("a", "pawn");
   one->born("b", "pawn");

@@ -11,28 +11,6 @@
 using namespace spotmesh;
 using namespace spotmesh::objects;
 
-namespace {
-
-// Another node's objects, reached as over a mesh link.
-class RecordedRemote final : public RemoteObjects {
- public:
-  Result<void> submit(const RemoteOwner& owner, const RemoteTarget& target, const Message& message,
-                      std::optional<Instant>, std::function<void(Result<Message>)> reply) override {
-    submitted.push_back(owner.node.text + " " + target.id + " " +
-                        std::string(message.packet_name()));
-    if (reply) reply(Message::of(probe::Answer{.value = 99}));
-    return {};
-  }
-  Error unreachable(const RemoteOwner& owner, const RemoteTarget& target) const override {
-    return none.unreachable(owner, target);
-  }
-
-  NoRemoteObjects none;
-  std::vector<std::string> submitted;
-};
-
-}  // namespace
-
 TEST_CASE("messages to an id without a living object end with the right kind", "[ERR-01]") {
   OneNode one;
   check_error(one->send("nobody", probe::Note{}), ErrorKind::NotFound, "Actor 'nobody'");
@@ -251,25 +229,6 @@ TEST_CASE("an object of another node is named with its node, and without a link 
   CHECK(one->request<probe::Answer>("anna", probe::Ask{}).has_value());
 }
 
-TEST_CASE("a route is remembered, but not for long, and not a missing one", "[MSG-05][MSG-06]") {
-  OneNode one;
-  RecordedRemote remote;
-  TestNode two(one.sim.world, one.sim.store, one.app, "two", {}, &remote);
-  REQUIRE(two.start().has_value());
-  check_error(two.send("anna", probe::Note{}), ErrorKind::NotFound);
-  one->born("anna", "pawn");
-  REQUIRE(two.send("anna", probe::Note{}).has_value());
-  const auto reads = two.metrics().store_reads.value();
-  CHECK(two.request<probe::Answer>("anna", probe::Ask{})->value == 99);
-  REQUIRE(two.send("anna", probe::Note{}).has_value());
-  CHECK(two.metrics().store_reads.value() == reads);
-  CHECK(remote.submitted.size() == 3);
-  one.run_for(16s);
-  const auto later = two.metrics().store_reads.value();
-  REQUIRE(two.send("anna", probe::Note{}).has_value());
-  CHECK(two.metrics().store_reads.value() > later);
-}
-
 TEST_CASE("a full mailbox and too many requests are CapacityExceeded", "[TURN-09]") {
   OneNode one({}, 1, {.mailbox = {.application_jobs = 4}, .requests_in_flight = 8});
   one->born("anna", "pawn");
@@ -296,13 +255,13 @@ TEST_CASE("a full mailbox and too many requests are CapacityExceeded", "[TURN-09
   CHECK(refused == 2);
   std::vector<runtime::Ref<PendingRequest>> open;
   for (int i = 0; i < 7; ++i) {
-    open.push_back(*one->core().requests->open("request", one->sim().clock().now() + 1s));
+    open.push_back(*one->core().requests->open({.what = "request"}, one->sim().clock().now() + 1s));
   }
-  check_error(one->core().requests->open("request", one->sim().clock().now() + 1s),
+  check_error(one->core().requests->open({.what = "request"}, one->sim().clock().now() + 1s),
               ErrorKind::CapacityExceeded, "8 requests");
   latch.open();
   one.run_for(2s);
-  CHECK(one->core().requests->open("request", one->sim().clock().now() + 1s).has_value());
+  CHECK(one->core().requests->open({.what = "request"}, one->sim().clock().now() + 1s).has_value());
 }
 
 TEST_CASE("outside a turn nothing is called", "[YIELD-03]") {

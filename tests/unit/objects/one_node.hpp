@@ -43,7 +43,7 @@ struct OneNode {
                    ObjectsConfig config = {})
       : sim(seed) {
     configure_game(app, hooks, more);
-    node.emplace(sim.world, sim.store, app, "one", std::move(config));
+    node.emplace(sim, app, "one", std::move(config));
     REQUIRE(node->start().has_value());
   }
   Journal& journal() { return hooks.journal; }

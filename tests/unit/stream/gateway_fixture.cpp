@@ -39,7 +39,6 @@ GatewayFixture::GatewayFixture(StreamOptions stream_options,
                      .random = node.random(),
                      .log = log,
                      .events = world.trace(),
-                     .remote = no_remote,
                      .observer = &node.observer()});
   server = std::make_unique<StreamServer>(
       *frozen, *frozen->streams().front(), objects->identity(),

@@ -18,7 +18,6 @@
 #include "chat.packets.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/completion.hpp"
 #include "runtime/strand.hpp"
 #include "stream/stream_server.hpp"
@@ -168,7 +167,6 @@ class GatewayFixture {
   SimClientLinks links;
   spotmesh::testing::SimStore store;
   std::unique_ptr<spotmesh::testing::SimStore::Client> store_client;
-  objects::NoRemoteObjects no_remote;
   BindingDouble bindings;
   LogLines log;
   Application application;

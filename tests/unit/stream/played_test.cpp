@@ -13,7 +13,6 @@
 
 #include "chat.packets.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/strand.hpp"
 #include "stream/stream_server.hpp"
 #include "testing/sim_client_links.hpp"
@@ -212,7 +211,6 @@ class Game {
             .random = node.random(),
             .log = node.log(),
             .events = node.events(),
-            .remote = no_remote,
             .observer = &node.observer()};
   }
   void wait_for(const std::function<bool()>& is_done) {
@@ -256,7 +254,6 @@ class Game {
   std::unique_ptr<testing::SimStore::Client> store_client;
   testing::SimClientLinks links;
   Application application;
-  objects::NoRemoteObjects no_remote;
   runtime::Strand strand;
   std::optional<objects::FrozenApplication> frozen;
   std::optional<objects::ObjectsNode> objects;

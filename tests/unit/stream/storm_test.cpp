@@ -15,7 +15,6 @@
 
 #include "chat.packets.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/strand.hpp"
 #include "stream/stream_server.hpp"
 #include "support/manual_time.hpp"
@@ -273,8 +272,7 @@ class StormGateway {
                .store = *store_client_,
                .random = random_,
                .log = log_,
-               .events = events_,
-               .remote = no_remote_}),
+               .events = events_}),
         bindings_(actors_),
         server_(
             std::in_place, frozen_, *frozen_.streams().front(), node_.identity(),
@@ -331,7 +329,6 @@ class StormGateway {
   QuietLog log_;
   NoEvents events_;
   SharedRandom random_;
-  objects::NoRemoteObjects no_remote_;
   NoWorkers workers_;
   spotmesh::testing::ManualTime store_time_;
   spotmesh::testing::TestRandom store_random_{1};

@@ -1,0 +1,42 @@
+// The bodies of peer messages that several kinds share: packets, errors, what is left of a time.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+#include <peer_messages_generated.h>
+
+#include <spotmesh/calls.hpp>
+#include <spotmesh/error.hpp>
+#include <spotmesh/message.hpp>
+#include <spotmesh/time.hpp>
+
+#include "objects/frozen_application.hpp"
+#include "objects/peer_message.hpp"
+
+namespace spotmesh::objects {
+
+flatbuffers::Offset<body::Packet> write_packet(flatbuffers::FlatBufferBuilder& builder,
+                                               const Message& message);
+// Its payload is a copy. NotFound: this build has no such packet. ProtocolError: metadata beyond
+// its bounds.
+Result<Message> read_packet(const PeerMessage& from, const body::Packet& packet,
+                            const FrozenApplication& application);
+
+body::Target target_of(TargetKind kind);
+// ProtocolError for a number that is none.
+Result<TargetKind> read_target(const PeerMessage& from, body::Target target);
+
+// The id, of bytes that were sent by anybody: ProtocolError when it is none.
+Result<std::string> read_id(const PeerMessage& from, const flatbuffers::String& text,
+                            TargetKind kind);
+
+// A text of an error is cut at limits::peer_error_bytes.
+void write_failure(flatbuffers::FlatBufferBuilder& builder, const Error& error);
+// What a message of kind Failure says.
+Error read_failure(const PeerMessage& failure);
+
+// Nanoseconds on the wire; never negative.
+std::uint64_t remaining_time(Instant deadline, Instant now);
+// The deadline on this node's clock; hostile numbers give one within limits::peer_longest_time.
+Instant deadline_after(Instant now, std::uint64_t remaining);
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,45 @@
+// PeerMessages: what games say to objects of other nodes, and what other nodes' games say to ours.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include <spotmesh/error.hpp>
+
+#include "mesh/peers.hpp"
+#include "objects/envelope.hpp"
+#include "objects/peer_message.hpp"
+#include "objects/transit_clock.hpp"
+
+namespace spotmesh::objects {
+
+class Core;
+
+// Any thread.
+class PeerMessages {
+ public:
+  explicit PeerMessages(Core& core);
+
+  // Hands the message over to the lane to `owner`; calls for one owner keep their order. A request
+  // is answered through its sink, and `taken` is called before, once the owner has answered
+  // anything. When it fails, neither is, and the sender has been told nothing.
+  Result<void> submit(const mesh::Peer& owner, const Envelope& envelope,
+                      std::function<void()> taken);
+
+ private:
+  Result<void> receive(const PeerMessage& message);
+  Result<void> receive_stale(const PeerMessage& message);
+  void tell_stale(const mesh::Peer& peer, const Envelope& envelope);
+  void reply_to(const PeerMessage& call, const Result<Message>& outcome);
+  Instant deadline_of(const PeerMessage& message, std::uint64_t remaining, std::int64_t sent_at);
+  void deliver(const PeerMessage& message, Envelope& envelope);
+  void refuse(const PeerMessage& message, const Envelope& envelope, Error error);
+  void complete(const ReplySink& sink, Result<PeerMessage> answer);
+
+  Core& core_;
+  std::mutex mutex_;
+  std::map<mesh::Peer, TransitClock> transit_;
+};
+
+}  // namespace spotmesh::objects

@@ -1,0 +1,108 @@
+// Order when an id comes to live elsewhere.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "checks.hpp"
+#include "objects/router.hpp"
+#include "two_nodes.hpp"
+
+using namespace spotmesh;
+using namespace spotmesh::objects;
+
+namespace {
+
+// Three nodes: the sender, and two that the id goes to and fro between.
+struct ThreeNodes : TwoNodes {
+  explicit ThreeNodes(std::uint64_t seed = 1) : TwoNodes(seed) {
+    three.emplace(sim, app, "three");
+    REQUIRE(three->start().has_value());
+  }
+  void destroy_on(TestNode& node) { REQUIRE(node.destroy(*node.find("anna")).value()); }
+  void note(TestNode& from, const std::string& text) {
+    auto sent = from.begin<Result<void>>([text](Context& context) {
+      return context.actors().send("anna", probe::Note{.text = text}).submit();
+    });
+    sends.push_back(sent);
+  }
+  std::vector<std::string> notes() {
+    std::vector<std::string> found;
+    for (const std::string& line : journal().lines()) {
+      if (line.starts_with("anna notes ")) found.push_back(line.substr(11));
+    }
+    return found;
+  }
+
+  std::vector<std::shared_ptr<std::optional<Result<void>>>> sends;
+  std::optional<TestNode> three;
+};
+
+}  // namespace
+
+TEST_CASE("a message does not overtake an older one that waits on the way to a former owner",
+          "[RACE-02][TURN-01]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  // The second stands on the way to two while anna goes to three, and the third wants to go there.
+  game.part();
+  game.note(*game.one, "second");
+  game.destroy_on(*game.two);
+  game.three->born("anna", "pawn");
+  game.one->core().router->forget_routes();
+  game.note(*game.one, "third");
+  game.run_for(500ms);
+  // … and back, where the second would be welcome again.
+  CHECK(game.notes() == std::vector<std::string>{"first"});
+  game.destroy_on(*game.three);
+  game.two->born("anna", "pawn");
+  game.heal();
+  game.run_for(2s);
+  // The third was on its way to where she had left again.
+  CHECK(game.notes() == std::vector<std::string>{"first", "second"});
+  CHECK(game.three->metrics().stale_routes.value() == 1);
+  for (const auto& sent : game.sends) CHECK(sent->has_value());
+}
+
+TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TURN-01]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  game.part();
+  game.note(*game.one, "second");
+  game.destroy_on(*game.two);
+  game.one->born("anna", "pawn");
+  game.note(*game.one, "third");
+  game.run_for(500ms);
+  CHECK(game.notes() == std::vector<std::string>{"first"});
+  game.heal();
+  game.run_for(2s);
+  // The second met nobody at two; the third came after that was sure.
+  CHECK(game.notes() == std::vector<std::string>{"first", "third"});
+  CHECK(game.two->metrics().stale_routes.value() == 1);
+}
+
+TEST_CASE("what waits for a former owner that does not answer ends, and keeps its order",
+          "[RACE-02][MSG-03]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  game.part();
+  game.note(*game.one, "second");
+  game.destroy_on(*game.two);
+  game.three->born("anna", "pawn");
+  game.one->core().router->forget_routes();
+  game.note(*game.one, "third");
+  game.run_for(6s);
+  REQUIRE(game.sends.back()->has_value());
+  check_error(**game.sends.back(), ErrorKind::Unavailable, "has not said in time");
+  // Its run is over: nothing of it comes any more.
+  const mesh::Peer former = game.two->self();
+  game.one->mesh().end(former, Error::unavailable("fenced"));
+  game.run_for(10ms);
+  game.note(*game.one, "fourth");
+  game.run_for(1s);
+  CHECK(game.notes() == std::vector<std::string>{"first", "fourth"});
+}
