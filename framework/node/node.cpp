@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/mesh_node.hpp"
 #include "objects/objects_node.hpp"
-#include "objects/remote_objects.hpp"
 #include "runtime/strand.hpp"
 #include "stream/stream_server.hpp"
 
@@ -14,8 +14,10 @@ namespace spotmesh::node {
 namespace {
 
 constexpr std::string_view stop_reason = "the server is shutting down";
+// For peers to take what they were sent last.
+constexpr Duration mesh_linger = std::chrono::seconds(1);
 
-objects::Seams object_seams(const World& world, objects::RemoteObjects& remote) {
+objects::Seams object_seams(const World& world) {
   if (world.store == nullptr) {
     throw ConfigurationError(
         "this node has no Location Store; set location.store, for example to "
@@ -29,7 +31,6 @@ objects::Seams object_seams(const World& world, objects::RemoteObjects& remote) 
           .random = world.random,
           .log = world.log,
           .events = world.events,
-          .remote = remote,
           .observer = world.turns,
           .faults = world.faults};
 }
@@ -77,8 +78,14 @@ struct Node::Parts {
         stream_type(only_stream(app, outside)),
         strand(outside.scheduler),
         objects(app, objects::new_identity(options.prefix, outside.random),
-                objects_config(options, stream_type), object_seams(outside, remote)),
+                objects_config(options, stream_type), object_seams(outside)),
         stop_timer(*this) {
+    if (world.transport != nullptr) {
+      mesh = std::make_unique<mesh::MeshNode>(
+          mesh::Peer{objects.identity().rid, objects.identity().lifecycle}, options.mesh,
+          mesh_seams());
+      objects.set_peers(*mesh);
+    }
     if (stream_type == nullptr) return;
     stream.emplace(
         app, *stream_type, objects.identity(), stream_seams(),
@@ -107,6 +114,18 @@ struct Node::Parts {
     config.is_stream_gateway = stream_type != nullptr;
     return config;
   }
+  mesh::MeshSeams mesh_seams() {
+    return {.clock = world.clock,
+            .scheduler = world.scheduler,
+            .timers = world.timers,
+            .transport = *world.transport,
+            .random = world.random,
+            .log = world.log,
+            .events = world.events,
+            .addresses = objects.addresses(),
+            .handler = objects.peer_handler(),
+            .faults = world.faults};
+  }
   stream::StreamSeams stream_seams() {
     return {.clock = world.clock,
             .scheduler = world.scheduler,
@@ -129,18 +148,22 @@ struct Node::Parts {
                     {{"node", objects.identity().rid.text}});
   }
 
+  void begin_start();
   void objects_started(Result<void> outcome);
   Result<void> open_gateway();
   void lost(std::string reason);
   void begin_stop(Duration deadline);
   void sessions_ended();
   void objects_stopped();
+  void stop_mesh(Duration linger);
+  void mesh_stopped();
+  void finish_stop();
 
   const World world;
   const NodeOptions options;
   const objects::StreamType* const stream_type;
-  objects::NoRemoteObjects remote;
   runtime::Strand strand;
+  std::unique_ptr<mesh::MeshNode> mesh;  // outlives the objects, which speak through it
   objects::ObjectsNode objects;
   std::optional<stream::StreamServer> stream;
   StopTimer stop_timer;
@@ -150,10 +173,28 @@ struct Node::Parts {
   std::function<void(std::string)> told_lost;
   std::function<void(Result<void>)> started;
   Instant stop_deadline{};
+  // Of the mesh: Idle until start(), then Open until stop().
+  enum class MeshState : std::uint8_t { Idle, Open, Stopping, Stopped };
+  MeshState mesh_state = MeshState::Idle;
   bool is_stopping = false;
+  bool have_objects_stopped = false;
   bool is_stopped = false;
   std::vector<std::function<void()>> stop_waiters;
 };
+
+void Node::Parts::begin_start() {
+  set_state(NodeState::Preparing);
+  if (mesh) {
+    auto bound = mesh->start();
+    if (!bound) return objects_started(fail(bound.error()));
+    mesh_state = MeshState::Open;
+    objects.set_advertised_address(*std::move(bound));
+  }
+  objects.start([this](Result<void> outcome) {
+    strand.post(
+        [this, outcome = std::move(outcome)]() mutable { objects_started(std::move(outcome)); });
+  });
+}
 
 void Node::Parts::objects_started(Result<void> outcome) {
   if (is_stopping) {
@@ -179,6 +220,8 @@ void Node::Parts::lost(std::string reason) {
     world.client_links->stop_listening();
     stream->stop("the server has lost its lease", [] {});
   }
+  // The others need not find out by themselves.
+  stop_mesh({});
   if (!is_stopping) set_state(NodeState::Error);
   if (auto told = std::exchange(told_lost, nullptr)) told(std::move(reason));
 }
@@ -199,6 +242,23 @@ void Node::Parts::sessions_ended() {
 }
 
 void Node::Parts::objects_stopped() {
+  have_objects_stopped = true;
+  stop_mesh(mesh_linger);
+  if (mesh_state == MeshState::Idle || mesh_state == MeshState::Stopped) finish_stop();
+}
+
+void Node::Parts::stop_mesh(Duration linger) {
+  if (mesh_state != MeshState::Open) return;
+  mesh_state = MeshState::Stopping;
+  mesh->stop(linger, [this] { strand.post([this] { mesh_stopped(); }); });
+}
+
+void Node::Parts::mesh_stopped() {
+  mesh_state = MeshState::Stopped;
+  if (have_objects_stopped) finish_stop();
+}
+
+void Node::Parts::finish_stop() {
   is_stopped = true;
   set_state(NodeState::Stopped);
   for (auto& waiter : std::exchange(stop_waiters, {})) waiter();
@@ -207,7 +267,10 @@ void Node::Parts::objects_stopped() {
 Node::Node(const objects::FrozenApplication& application, const World& world, NodeOptions options)
     : parts_(std::make_unique<Parts>(application, world, std::move(options))) {}
 
-Node::~Node() = default;
+Node::~Node() {
+  // After an error the mesh may still be open.
+  if (parts_->mesh) parts_->mesh->abandon();
+}
 
 void Node::start(std::function<void(Result<void>)> done) {
   Parts& parts = *parts_;
@@ -216,12 +279,7 @@ void Node::start(std::function<void(Result<void>)> done) {
   });
   parts.strand.post([&parts, done = std::move(done)]() mutable {
     parts.started = std::move(done);
-    parts.set_state(NodeState::Preparing);
-    parts.objects.start([&parts](Result<void> outcome) {
-      parts.strand.post([&parts, outcome = std::move(outcome)]() mutable {
-        parts.objects_started(std::move(outcome));
-      });
-    });
+    parts.begin_start();
   });
 }
 
@@ -241,6 +299,7 @@ void Node::on_lost(std::function<void(std::string reason)> callback) {
 void Node::abandon() {
   parts_->world.timers.cancel(parts_->stop_timer);
   if (parts_->stream) parts_->stream->abandon();
+  if (parts_->mesh) parts_->mesh->abandon();
   parts_->objects.abandon();
   parts_->strand.close();
 }

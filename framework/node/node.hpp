@@ -11,6 +11,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/time.hpp>
 
+#include "mesh/options.hpp"
 #include "node/world.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/objects_node.hpp"
@@ -25,6 +26,8 @@ struct NodeOptions {
   objects::ObjectsConfig objects;
   stream::StreamOptions stream;
   stream::ListenOptions listen;
+  // Used when the world has a Transport.
+  mesh::MeshOptions mesh;
 };
 
 // Idle -> Preparing -> Serving -> Draining -> Stopped; Preparing, Serving -> Error. The table is

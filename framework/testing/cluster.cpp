@@ -63,20 +63,21 @@ void Cluster::Parts::start_process(unsigned number) {
   SimNode& seams = *process->seams;
   for (const auto& [point, per_mille] : defects) seams.faults().set_chance(point, per_mille);
   process->transport = network.attach(seams);
-  process->node = std::make_unique<node::Node>(*application_of(number).frozen,
-                                               node::World{.clock = seams.clock(),
-                                                           .scheduler = seams.scheduler(),
-                                                           .timers = seams.timers(),
-                                                           .workers = seams.workers(),
-                                                           .random = seams.random(),
-                                                           .log = seams.log(),
-                                                           .events = seams.events(),
-                                                           .store = process->store.get(),
-                                                           .client_links = process->links.get(),
-                                                           .transport = process->transport.get(),
-                                                           .faults = &seams.faults(),
-                                                           .turns = &seams.observer()},
-                                               node::NodeOptions{});
+  process->node = std::make_unique<node::Node>(
+      *application_of(number).frozen,
+      node::World{.clock = seams.clock(),
+                  .scheduler = seams.scheduler(),
+                  .timers = seams.timers(),
+                  .workers = seams.workers(),
+                  .random = seams.random(),
+                  .log = seams.log(),
+                  .events = seams.events(),
+                  .store = process->store.get(),
+                  .client_links = process->links.get(),
+                  .transport = process->transport.get(),
+                  .faults = &seams.faults(),
+                  .turns = &seams.observer()},
+      node::NodeOptions{.mesh = {.secret = "simulated", .listen_address = name + ":1"}});
   checkers.process_started(seams, *process->node);
   process->node->start([started = process.get()](Result<void> outcome) {
     if (!outcome) started->failure = outcome.error();

@@ -28,6 +28,10 @@ struct GameSession : spotmesh::Session {
   using Session::Session;
   static void handlers(spotmesh::SessionHandlers<GameSession>& on) {
     on.request(&GameSession::enter);
+    on.request(&GameSession::press_for);
+  }
+  spotmesh::Task<spotmesh::Result<Pressed>> press_for(const PressFor& other) {
+    co_return co_await context().actors().request<Pressed>(other.name, Press{}).submit();
   }
   spotmesh::Task<spotmesh::Result<Entered>> enter(const Enter& enter) {
     auto player = co_await context().actors().get_or_create(enter.name, "player").submit();
