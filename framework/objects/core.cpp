@@ -16,6 +16,7 @@
 #include "objects/node_directory.hpp"
 #include "objects/peer_ends.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/publications.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
@@ -24,6 +25,7 @@
 #include "objects/store_port.hpp"
 #include "objects/strand_link.hpp"
 #include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 
@@ -58,7 +60,9 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       ends(std::make_unique<PeerEnds>(*this)),
       joins(std::make_unique<Joins>(*this)),
       bindings(std::make_unique<BindingTable>(*this)),
-      subscribers(std::make_unique<Subscribers>(*this)) {}
+      subscribers(std::make_unique<Subscribers>(*this)),
+      subscriptions(std::make_unique<Subscriptions>(*this)),
+      publications(std::make_unique<Publications>(*this)) {}
 
 Core::~Core() { link->cut(); }
 

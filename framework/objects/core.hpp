@@ -34,6 +34,7 @@ class LeaseDriver;
 class NodeDirectory;
 class PeerEnds;
 class PeerPort;
+class Publications;
 class Registry;
 class RequestTable;
 class Reassertions;
@@ -44,6 +45,7 @@ class StoreOperations;
 class StorePort;
 class StrandLink;
 class Subscribers;
+class Subscriptions;
 
 // Data plane (mailboxes, registry, requests, routes, bindings): any thread, under small locks of
 // their own. Control plane (everything that drives a machine): jobs of `strand`, which also owns
@@ -86,6 +88,8 @@ class Core {
   std::unique_ptr<Joins> joins;
   std::unique_ptr<BindingTable> bindings;
   std::unique_ptr<Subscribers> subscribers;
+  std::unique_ptr<Subscriptions> subscriptions;
+  std::unique_ptr<Publications> publications;
 
   // Where other nodes reach this one; empty: nowhere. Set before the start.
   std::string advertised_address;

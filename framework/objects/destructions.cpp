@@ -21,7 +21,7 @@
 #include "objects/session_routes.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/store_port.hpp"
-#include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -309,7 +309,7 @@ void Destructions::begin_close(const Ref<SpotCell>& spot, ClosingReason reason, 
   spot->state = CellState::Ending;
   core_.emit("spot.closing", spot->id().text(), {{"reason", std::string(to_string(reason))}});
   run_closing(*spot, reason, deadline, [this, spot, deadline] {
-    core_.subscribers->remove(*spot);
+    core_.subscriptions->end(*spot);
     spot->timers().close();
     spot->mailbox().close(Error::unavailable(spot->name() + " has been closed"));
     remove_record(spot, deadline);

@@ -19,6 +19,7 @@ struct Metrics {
   Count refused_messages;  // waited in a mailbox that was closed
 
   Count publications;         // submitted here
+  Count publication_copies;   // sent to other nodes
   Count missed_publications;  // a subscriber's mailbox, or the way to its node, was full
 
   Count requests_in_flight;  // goes down, too

@@ -13,7 +13,7 @@
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
 #include "objects/store_operations.hpp"
-#include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -78,7 +78,7 @@ void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
         if (!error.has_value()) error = std::exchange(failure_, std::nullopt);
         if (error.has_value()) return end(fail(*std::move(error)));
         spot_ = spot;
-        write_record();
+        core_.subscriptions->announce(*spot, [this] { write_record(); });
       });
 }
 
@@ -121,7 +121,7 @@ void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
   spot->state = CellState::Ready;
   core_.entry_spots.emplace(&spot->mesh(), spot);
   core_.registry->add(spot);
-  core_.subscribers->add(*spot);
+  core_.subscriptions->begin(*spot);
   core_.reassertions->exposed(spot);
   spot->timers().start_declared();
   next_mesh();

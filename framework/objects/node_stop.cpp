@@ -13,11 +13,13 @@
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/publications.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -89,6 +91,7 @@ void ObjectsNode::Stopping::end_what_waits() {
   phase_ = Phase::Ending;
   core_.set_stopped();
   core_.router->refuse_all(core_.stopping_error());
+  core_.publications->refuse_all(core_.stopping_error());
   core_.peers->end_calls(core_.stopping_error());
   core_.requests->complete_all(core_.stopping_error());
 }
@@ -103,6 +106,8 @@ void ObjectsNode::Stopping::remove_records() {
     records_.push_back({location::keys::actor(actor->id()), actor->authority->version});
   }
   core_.subscribers->clear();
+  core_.subscriptions->append_marks(records_);
+  core_.publications->append_marks(records_);
   for (const auto& spot : core_.registry->spots()) {
     spot->timers().close();
     spot->mailbox().close(core_.stopping_error());

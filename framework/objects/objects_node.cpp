@@ -14,10 +14,12 @@
 #include "objects/node_start.hpp"
 #include "objects/node_stop.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/publications.hpp"
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 #include "objects/turn_watch.hpp"
 
 namespace spotmesh::objects {
@@ -62,7 +64,12 @@ void ObjectsNode::start(std::function<void(Result<void>)> done) {
              [this] {
                core_->log(LogLevel::Warning, "the store has forgotten: it shows a new epoch");
              },
-         .reasserted = [this] { publisher_->reassert(); },
+         .reasserted =
+             [this] {
+               publisher_->reassert();
+               core_->subscriptions->on_reasserted();
+               core_->publications->on_reasserted();
+             },
          .fenced = [this](const std::string& reason) { on_lease_lost(reason); },
          .released = [this] { stopping_->on_released(); }});
   });
@@ -90,6 +97,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
       Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
   for (const auto& gate : core_->gates->all()) gate->abandon();
   core_->router->refuse_all(error);
+  core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
   if (fenced_) fenced_(reason);
@@ -109,6 +117,7 @@ void ObjectsNode::let_go() {
   const Error error =
       Error::shutting_down(fmt::format("node {} has ended", core_->identity.rid.text));
   core_->router->refuse_all(error);
+  core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
   for (const auto& actor : core_->registry->actors()) {

@@ -36,6 +36,8 @@ std::string to_string(PeerKind kind) {
       return "Fence";
     case PeerKind::FenceAnswer:
       return "FenceAnswer";
+    case PeerKind::Publication:
+      return "Publication";
     case PeerKind::Create:
       return "Create";
     case PeerKind::CreateAnswer:
@@ -46,6 +48,10 @@ std::string to_string(PeerKind kind) {
       return "Close";
     case PeerKind::Ended:
       return "Ended";
+    case PeerKind::TopicChange:
+      return "TopicChange";
+    case PeerKind::TopicChangeSeen:
+      return "TopicChangeSeen";
   }
   return std::to_string(static_cast<std::uint16_t>(kind));
 }

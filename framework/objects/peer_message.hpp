@@ -35,6 +35,11 @@ enum class PeerKind : std::uint16_t {
   Close = 19,
   Ended = 20,
 
+  // About topics.
+  Publication = 64,  // for all of the receiver's Spots that have subscribed
+  TopicChange = 65,  // whether the sender has a Spot that has subscribed
+  TopicChangeSeen = 66,
+
   // 24 to 31 are kept for bindings, 32 to 63 for moves (44: a binding's new route; 46: a relayed
   // reply has been taken).
 };

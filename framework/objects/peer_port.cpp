@@ -19,6 +19,7 @@ bool is_answer(PeerKind kind) {
     case PeerKind::FenceAnswer:
     case PeerKind::CreateAnswer:
     case PeerKind::Ended:
+    case PeerKind::TopicChangeSeen:
       return true;
     default:
       return false;

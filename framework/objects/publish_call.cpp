@@ -9,7 +9,7 @@
 #include "objects/caller.hpp"
 #include "objects/core.hpp"
 #include "objects/envelope.hpp"
-#include "objects/subscribers.hpp"
+#include "objects/publications.hpp"
 #include "objects/topic_key.hpp"
 #include "objects/waiting.hpp"
 
@@ -40,10 +40,10 @@ Task<Result<void>> PublishCall::submit() {
   if (auto turn = caller_->require_turn(what); !turn) return objects::failed<void>(turn.error());
   auto mesh = mesh_of(*caller_, mesh_);
   if (!mesh) return objects::failed<void>(mesh.error());
-  objects::Core& core = caller_->core();
-  core.metrics.publications.add();
-  core.subscribers->deliver({*std::move(mesh), {std::move(channel_), std::move(id_)}}, message_);
-  return objects::ready(Result<void>());
+  const objects::TopicKey topic{*std::move(mesh), {std::move(channel_), std::move(id_)}};
+  auto accepted = runtime::make_completion<Result<void>>();
+  caller_->core().publications->publish(topic, message_, accepted);
+  return objects::wait_for(std::move(accepted), objects::Waiting::KeepTurn);
 }
 
 }  // namespace spotmesh

@@ -14,7 +14,7 @@
 #include "objects/registry.hpp"
 #include "objects/router.hpp"
 #include "objects/spot_cell.hpp"
-#include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -154,8 +154,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
         core_, cell_->mailbox(), {.what = "on_create", .spot = cell_.get()},
         [self = shared_from_this()] { return make(self); },
         [self = shared_from_this()](std::optional<Error> error) {
-          if (self->decided_ == nullptr) return;
-          std::exchange(self->decided_, nullptr)(self->findings_.take(std::move(error)));
+          if (self->decided_ != nullptr) self->on_made(self->findings_.take(std::move(error)));
         });
   }
 
@@ -167,7 +166,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     core_.capacity->activate_spot(cell_->mesh(), cell_->type());
     core_.router->arrives(TargetKind::Spot, cell_->id().text());
     core_.registry->add(cell_);
-    core_.subscribers->add(*cell_);
+    core_.subscriptions->begin(*cell_);
     cell_->timers().start_declared();
     core_.emit(
         "spot.created", cell_->id().text(),
@@ -177,6 +176,7 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
 
   void discard() override {
     decided_ = nullptr;
+    core_.subscriptions->end(*cell_);
     cell_->state = CellState::Gone;
     cell_->timers().close();
     cell_->mailbox().close(Error::unavailable(cell_->name() + " was not created"));
@@ -192,6 +192,16 @@ class SpotStaging final : public Staging, public std::enable_shared_from_this<Sp
     }
     cell.object()->configure();
     self->findings_.decision = co_await SpotCallbacks::create(*cell.object(), self->request_);
+  }
+
+  // What is published once the Spot can be found is to reach it.
+  void on_made(Outcome outcome) {
+    if (!outcome || !outcome->is_accepted()) {
+      return std::exchange(decided_, nullptr)(std::move(outcome));
+    }
+    core_.subscriptions->announce(*cell_, [self = shared_from_this(), outcome] {
+      if (self->decided_ != nullptr) std::exchange(self->decided_, nullptr)(outcome);
+    });
   }
 
   Core& core_;

@@ -11,7 +11,7 @@
 #include "objects/registry.hpp"
 #include "objects/session_routes.hpp"
 #include "objects/spot_cell.hpp"
-#include "objects/subscribers.hpp"
+#include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -69,7 +69,7 @@ void step_down(const Ref<SpotCell>& spot, const Error& reason) {
   }
   spot->drop_members();
   core.registry->remove(*spot);
-  core.subscribers->remove(*spot);
+  core.subscriptions->end(*spot);
   core.lease->holdings().remove(location::keys::spot(spot->id()), spot->generation());
   if (!spot->is_entry_spot()) core.capacity->free_spot(spot->mesh(), spot->type());
   core.destructions->stepped_down(*spot, reason);

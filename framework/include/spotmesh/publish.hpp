@@ -38,13 +38,14 @@ class [[nodiscard]] PublishCall : private CallState {
 
   // Done when it has been handed over: to the mailboxes of this node's subscribers and to the
   // outbound queues of the nodes that have some, one copy each. What its handlers do later changes
-  // nothing, and neither does a subscriber that cannot take it: that is logged and counted, and the
-  // others have it. Without any subscriber there is nothing to do, and that is success.
+  // nothing, and neither does a subscriber or node that cannot take it: that is counted and logged,
+  // and the others have it. Without any subscriber there is nothing to do, and that is success.
   // Publications of one gate about one topic reach each subscriber in their order, also when the
   // Tasks are not awaited. InvalidOperation: the channel or topic is no UTF-8 of 1..255 bytes, or
-  // the message is too large. CapacityExceeded: too many of the topic wait to learn where its
-  // subscribers are. Unavailable: that could not be learned in time; the subscribers of this node
-  // have it.
+  // the message is too large. With the other two errors the subscribers of this node have it, and
+  // those of other nodes do not. CapacityExceeded: this node publishes about
+  // limits::published_topics already, or too many publications of the topic wait to learn where its
+  // subscribers are. Unavailable: that could not be learned in 5 s.
   Task<Result<void>> submit();
 
  private:

@@ -17,6 +17,7 @@ namespace spotmesh::objects {
 // Everything of the game in one mesh "play". `hooks` outlives the application.
 inline void configure_game(Application& app, Hooks& hooks,
                            const std::function<void(ObjectServer&)>& more = {}) {
+  app.packets(probe::packets());
   auto& play = app.mesh("play").object_server();
   play.entry_spot<Hall>([&hooks](auto& f) {
     f.create_with(
