@@ -11,9 +11,9 @@
 #include "objects/core.hpp"
 #include "objects/node_directory.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/peer_topics.hpp"
 #include "objects/subscribers.hpp"
 #include "objects/subscriptions.hpp"
-#include "objects/topic_messages.hpp"
 
 namespace spotmesh::objects {
 

@@ -10,10 +10,10 @@
 
 #include "objects/core.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/peer_topics.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/store_port.hpp"
 #include "objects/subscribers.hpp"
-#include "objects/topic_messages.hpp"
 #include "objects/topic_reach.hpp"
 
 namespace spotmesh::objects {

@@ -13,7 +13,7 @@
 #include "fixture.hpp"
 #include "location/topic_record.hpp"
 #include "objects/peer_port.hpp"
-#include "objects/topic_messages.hpp"
+#include "objects/peer_topics.hpp"
 #include "town.hpp"
 
 using namespace spotmesh;

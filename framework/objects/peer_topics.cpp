@@ -1,4 +1,4 @@
-#include "objects/topic_messages.hpp"
+#include "objects/peer_topics.hpp"
 
 #include <utility>
 
