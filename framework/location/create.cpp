@@ -104,6 +104,7 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
 }
 
 void CreateMachine::on(const TimerFired&, Instant now) {
+  if (state_ == State::Elsewhere) return;
   if (now >= request_.deadline && !is_past_deadline_) {
     is_past_deadline_ = true;
     on_deadline(now);
@@ -112,6 +113,26 @@ void CreateMachine::on(const TimerFired&, Instant now) {
     waiting_ = Waiting::Nothing;
     resume(now);
   }
+}
+
+void CreateMachine::on(const create::PlacedHere&, Instant now) {
+  if (state_ != State::Placing && state_ != State::Elsewhere) return;
+  is_placed_here_ = true;
+  compete(now);
+}
+
+void CreateMachine::on(const create::PlacedElsewhere&, Instant) {
+  if (state_ == State::Placing) state_ = State::Elsewhere;
+}
+
+void CreateMachine::on(const create::NoPlace& event, Instant now) {
+  if (state_ != State::Placing) return;
+  if (event.may_change) return wait(Error(event.error.kind(), text(event.error.message())), now);
+  finish(failed(Error(event.error.kind(), text(event.error.message()))));
+}
+
+void CreateMachine::on(const create::EndedElsewhere&, Instant) {
+  if (state_ == State::Elsewhere) end();
 }
 
 void CreateMachine::on(const create::SlotTaken&, Instant now) {
@@ -161,6 +182,7 @@ void CreateMachine::on(const create::Stop&, Instant now) {
     case State::Idle:
     case State::Reading:
     case State::Waiting:
+    case State::Placing:
       return finish(stopped);
     case State::TakingSlot:
     case State::Reserving:
@@ -176,11 +198,17 @@ void CreateMachine::on(const create::Stop&, Instant now) {
   }
 }
 
+void CreateMachine::on(const create::Withdrawn&, Instant now) {
+  if (std::exchange(is_past_deadline_, true)) return;
+  on_deadline(now);
+}
+
 void CreateMachine::on_deadline(Instant now) {
   switch (state_) {
     case State::Idle:
     case State::Reading:
     case State::Waiting:
+    case State::Placing:
       return finish(failed(reason_));
     case State::TakingSlot:
     case State::Reserving: {
@@ -206,6 +234,7 @@ void CreateMachine::on_deadline(Instant now) {
       return;
     case State::GivingBack:
       return answer(*outcome_);
+    case State::Elsewhere:
     case State::Done:
       return;
   }
@@ -215,6 +244,7 @@ void CreateMachine::on_deadline(Instant now) {
 
 void CreateMachine::read_anew() {
   state_ = State::Reading;
+  is_placed_here_ = false;
   record_.reset();
   reader_.restart();
   rounds_ = 0;
@@ -324,6 +354,11 @@ void CreateMachine::compete(Instant now) {
     return wait(Error::unavailable(text("this node's lease has run out and is not renewed yet")),
                 now);
   }
+  if (request_.chooses_place && !is_placed_here_) {
+    state_ = State::Placing;
+    actions_.push_back(create::ChoosePlace{});
+    return;
+  }
   const auto generation = environment_.mint.mint();
   if (!generation) return finish(failed(generation.error()));
   record_ = reservation(*generation);
@@ -397,6 +432,7 @@ void CreateMachine::end() {
 }
 
 void CreateMachine::arm() {
+  if (state_ == State::Elsewhere) return actions_.push_back(CancelTimer{});
   Instant next = Instant::max();
   if (!is_past_deadline_) next = request_.deadline;
   if (waiting_ == Waiting::Pause) next = std::min(next, retry_at_);

@@ -1,90 +1,22 @@
-// Creating an object at the node chosen for it: decide, reserve, let the factory run, make it Ready
-// or give it back. The transition table is framework/docs/creation.md.
+// Creating an object: decide, choose a node, and at that node reserve, let the factory run, make it
+// Ready or give it back. The transition table is framework/docs/creation.md.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
-#include <vector>
+#include <string_view>
 
 #include <spotmesh/ids.hpp>
 #include <spotmesh/time.hpp>
 
 #include "location/authority.hpp"
+#include "location/create_events.hpp"
 #include "location/create_request.hpp"
 #include "location/machine.hpp"
 #include "location/records.hpp"
 
 namespace spotmesh::location {
-
-namespace create {
-
-// Events besides ReadDone, CommitDone and TimerFired.
-struct Start {};
-// Answers to TakeSlot.
-struct SlotTaken {};
-struct SlotRefused {
-  Error error;  // CapacityExceeded, NotConfigured …
-};
-// Answers to RunFactory, at most one; after DiscardInstance none is expected and one that comes is
-// ignored.
-struct Accepted {
-  std::optional<Membership> membership;  // an Actor's Entry Spot
-  // The version of the Spot's record that the Actor enters, as a further condition.
-  std::optional<Condition> spot;
-  std::optional<StoredReply> reply;
-};
-struct Rejected {
-  std::optional<StoredReply> reply;
-};
-struct Failed {
-  Error error;  // a throw, a wrong Context …
-};
-// The node stops: ends with ShuttingDown unless already decided.
-struct Stop {};
-using Event = std::variant<Start, ReadDone, CommitDone, TimerFired, SlotTaken, SlotRefused,
-                           Accepted, Rejected, Failed, Stop>;
-
-// Actions besides ReadKeys, CommitKeys, ArmTimer and CancelTimer.
-// Take one slot of this node's capacity as pending and answer with SlotTaken or SlotRefused. When
-// it is taken, LocalObjects::has() is true of `generation`, until FreeSlot or, once created,
-// destroy.
-struct TakeSlot {
-  ObjectGeneration generation;
-};
-// The slot is free again. Said exactly when an attempt that had taken it has failed for certain.
-struct FreeSlot {};
-// Watch that owner's beat (BeatWatchMachine).
-struct WatchOwner {
-  OwnerRun run;
-};
-// The id is reserved: run the factory and the acceptance callback.
-struct RunFactory {
-  AuthorityRecord record;  // as it stands in the store, Creating
-};
-// Whatever the factory made, or is about to make, is never exposed: drop it.
-struct DiscardInstance {};
-// Exactly once. Of Created: the slot is active now, the instance is to be exposed at once.
-struct Answer {
-  CreateOutcome outcome;
-};
-// Last action, exactly once, perhaps long after Answer: the machine may be destroyed.
-struct Done {
-  // The record of the attempt may still stand, since it could not be given back: it is to be
-  // removed (RemoveMachine), or nobody could ever create the id while this node lives.
-  std::optional<ObjectGeneration> leftover;
-};
-using Action = std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, TakeSlot, FreeSlot,
-                            WatchOwner, RunFactory, DiscardInstance, Answer, Done>;
-using Actions = std::vector<Action>;
-
-// Re-reading while somebody else creates, and retrying what the store did not do: doubling from the
-// first to the last, each with full jitter on its upper half.
-inline constexpr Duration first_backoff = std::chrono::milliseconds(20);
-inline constexpr Duration last_backoff = std::chrono::milliseconds(500);
-
-}  // namespace create
 
 class CreateMachine {
  public:
@@ -92,6 +24,8 @@ class CreateMachine {
     Idle,
     Reading,     // the authority is being read
     Waiting,     // somebody else creates, an owner is unproven, or the store is away
+    Placing,     // ChoosePlace is unanswered
+    Elsewhere,   // another node has been asked; its answer and its deadline are not seen here
     TakingSlot,  // TakeSlot is unanswered
     Reserving,   // the commit Missing → Creating is under way or unknown
     Running,     // the factory runs
@@ -114,12 +48,17 @@ class CreateMachine {
   void on(const ReadDone& event, Instant now);
   void on(const CommitDone& event, Instant now);
   void on(const TimerFired& event, Instant now);
+  void on(const create::PlacedHere& event, Instant now);
+  void on(const create::PlacedElsewhere& event, Instant now);
+  void on(const create::NoPlace& event, Instant now);
+  void on(const create::EndedElsewhere& event, Instant now);
   void on(const create::SlotTaken& event, Instant now);
   void on(const create::SlotRefused& event, Instant now);
   void on(const create::Accepted& event, Instant now);
   void on(const create::Rejected& event, Instant now);
   void on(const create::Failed& event, Instant now);
   void on(const create::Stop& event, Instant now);
+  void on(const create::Withdrawn& event, Instant now);
 
   void read_anew();
   void read();
@@ -166,6 +105,7 @@ class CreateMachine {
   Instant retry_at_{};
   Error reason_;  // what the operation waits for, if the deadline should come
 
+  bool is_placed_here_ = false;  // since the last reading
   bool holds_slot_ = false;
   std::optional<ObjectGeneration> leftover_;
   bool is_answered_ = false;

@@ -25,6 +25,8 @@ struct CreateRequest {
   Instant deadline;  // fixed at submit; spans everything
   WallTime wall_now;
   WallTime keep_terminal_until;  // five minutes after the deadline
+  // Who asked is here: it is made where ChoosePlace says. Otherwise here, or nowhere.
+  bool chooses_place = false;
 };
 
 struct CreateOutcome {

@@ -6,6 +6,7 @@
 // that key: it treats it as neither present nor absent, reports it, and goes on with the rest.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,6 +77,7 @@ struct OperationKey {
   LifecycleId source_lifecycle;
   OperationId operation;
   friend bool operator==(const OperationKey&, const OperationKey&) = default;
+  friend auto operator<=>(const OperationKey&, const OperationKey&) = default;
 };
 
 // An encoded packet that the application answered with.

@@ -54,7 +54,8 @@ Result<CreateSpec> spec_of(const objects::Core& core, CreateOptions options,
                     .mesh = *mesh,
                     .accepts_existing = options.accepts_existing,
                     .request = std::move(request),
-                    .deadline = turn.now() + options.timeout};
+                    .deadline = turn.now() + options.timeout,
+                    .operation = {}};
 }
 
 // on_create_actor needs the Entry Spot's gate: a turn that keeps it would wait for itself.
@@ -85,8 +86,8 @@ Task<Result<CreateReply>> start_creation(objects::Caller& caller, CreateOptions 
     return objects::failed<CreateReply>(safe.error());
   }
   auto completion = runtime::make_completion<Result<CreateReply>>();
-  core.creations->start(*std::move(spec), [completion](Result<CreateReply> reply) {
-    completion->complete(std::move(reply));
+  core.creations->start(*std::move(spec), [completion](objects::CreateEnd end) {
+    completion->complete(std::move(end.result));
   });
   return objects::wait_for(std::move(completion), waiting);
 }

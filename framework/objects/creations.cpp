@@ -9,38 +9,59 @@
 #include "base/random.hpp"
 #include "objects/capacity.hpp"
 #include "objects/core.hpp"
+#include "objects/creation_bodies.hpp"
 #include "objects/creation_run.hpp"
+#include "objects/creation_service.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/node_directory.hpp"
+#include "objects/peer_port.hpp"
 #include "objects/store_operations.hpp"
 
 namespace spotmesh::objects {
 namespace {
 
-location::CreateRequest request_of(const Core& core, const CreateSpec& spec) {
+location::ObjectKind kind_of(const CreateSpec& spec) {
+  return spec.kind == TargetKind::Actor ? location::ObjectKind::Actor
+                                        : location::ObjectKind::UserSpot;
+}
+
+location::OperationKey operation_of(const Core& core, const CreateSpec& spec) {
+  if (spec.operation.has_value()) return *spec.operation;
+  return {core.identity.rid, core.identity.lifecycle, random_id<OperationId>(core.seams.random)};
+}
+
+location::CreateRequest request_of(const Core& core, const CreateSpec& spec,
+                                   const location::OperationKey& operation) {
   const auto milliseconds = [](Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   };
   const WallTime wall = core.seams.clock.wall_now();
   const Duration kept = spec.deadline - core.now() + limits::terminal_record_retention;
   return {.object = object_key(spec.kind, spec.id),
-          .kind = spec.kind == TargetKind::Actor ? location::ObjectKind::Actor
-                                                 : location::ObjectKind::UserSpot,
+          .kind = kind_of(spec),
           .stable_type = spec.type,
           .is_get_or_create = spec.accepts_existing,
-          .operation = {core.identity.rid, core.identity.lifecycle,
-                        random_id<OperationId>(core.seams.random)},
+          .operation = operation,
           .reservation = random_id<ReservationId>(core.seams.random),
           .mesh = spec.mesh->name,
           .deadline = spec.deadline,
           .wall_now = wall,
-          .keep_terminal_until = {wall.unix_milliseconds + milliseconds(kept)}};
+          .keep_terminal_until = {wall.unix_milliseconds + milliseconds(kept)},
+          .chooses_place = !spec.operation.has_value()};
 }
 
 std::string_view noun(TargetKind kind) { return kind == TargetKind::Actor ? "Actor" : "Spot"; }
 
 }  // namespace
 
-Creations::Creations(Core& core) : core_(core) {}
+Creations::Creations(Core& core)
+    : core_(core), service_(std::make_unique<CreationService>(core, *this)) {
+  core.peers->handle_on_strand(PeerKind::Admitted,
+                               [this](const PeerMessage& message) { return on_admitted(message); });
+  core.directory->on_gone(
+      [this](const mesh::Peer& node, const Error& reason) { on_node_gone(node, reason); });
+}
+
 Creations::~Creations() = default;
 
 bool Creations::ByStart::operator()(const std::shared_ptr<CreationRun>& a,
@@ -50,17 +71,47 @@ bool Creations::ByStart::operator()(const std::shared_ptr<CreationRun>& a,
 
 void Creations::start(CreateSpec spec, Done done) {
   core_.strand.post([this, spec = std::move(spec), done = std::move(done)]() mutable {
-    if (core_.is_draining()) return done(fail(core_.stopping_error()));
-    auto run =
-        std::make_shared<CreationRun>(core_, *this, std::move(spec), std::move(done), ++started_);
-    runs_.insert(run);
-    run->feed(location::create::Start{});
+    begin(std::move(spec), std::move(done));
   });
+}
+
+void Creations::begin(CreateSpec spec, Done done) {
+  if (core_.is_draining()) {
+    return done({.result = fail(core_.stopping_error()), .is_turned_away = true});
+  }
+  auto run =
+      std::make_shared<CreationRun>(core_, *this, std::move(spec), std::move(done), ++started_);
+  runs_.insert(run);
+  by_operation_[run->operation()] = run.get();
+  run->feed(location::create::Start{});
+}
+
+void Creations::withdraw(const location::OperationKey& operation) {
+  const auto run = by_operation_.find(operation);
+  if (run != by_operation_.end()) run->second->feed(location::create::Withdrawn{});
 }
 
 void Creations::stop_all() {
   const auto runs = runs_;
-  for (const auto& run : runs) run->feed(location::create::Stop{});
+  for (const auto& run : runs) run->stop();
+}
+
+Result<void> Creations::on_admitted(const PeerMessage& message) {
+  const auto operation = read_operation(message);
+  if (!operation) return fail(operation.error());
+  const auto run = by_operation_.find({core_.identity.rid, core_.identity.lifecycle, *operation});
+  if (run == by_operation_.end()) return {};
+  CreationAway* away = run->second->away();
+  if (away != nullptr && away->target() == message.from) away->feed(durable::Admitted{});
+  return {};
+}
+
+void Creations::on_node_gone(const mesh::Peer& node, const Error& reason) {
+  const auto runs = runs_;
+  for (const auto& run : runs) {
+    CreationAway* away = run->away();
+    if (away != nullptr && away->target() == node) away->feed(durable::RunOver{reason});
+  }
 }
 
 CreationRun::CreationRun(Core& core, Creations& owner, CreateSpec spec, Creations::Done done,
@@ -70,7 +121,50 @@ CreationRun::CreationRun(Core& core, Creations& owner, CreateSpec spec, Creation
       owner_(owner),
       spec_(std::move(spec)),
       done_(std::move(done)),
-      machine_(request_of(core, spec_), core.lease->environment()) {}
+      operation_(operation_of(core, spec_)),
+      placing_(core, *spec_.mesh, kind_of(spec_), spec_.type),
+      machine_(request_of(core, spec_, operation_), core.lease->environment()) {}
+
+void CreationRun::stop() {
+  if (away_ != nullptr) return away_->feed(durable::Failed{core_.stopping_error()});
+  feed(location::create::Stop{});
+}
+
+void CreationRun::perform(location::create::ChoosePlace&) {
+  const bool is_pinned = runtime::fault_strikes(core_.seams.faults, "create.place-here");
+  if (is_pinned || !core_.peers->has_peers()) return feed(location::create::PlacedHere{});
+  if (!core_.directory->is_complete()) {
+    return feed(location::create::NoPlace{
+        Error::unavailable("this node has not seen the others yet"), true});
+  }
+  const auto place = placing_.choose();
+  if (!place) return feed(location::create::NoPlace{place.error(), false});
+  if (!place->has_value()) return feed(location::create::PlacedHere{});
+  feed(location::create::PlacedElsewhere{});
+  away_ =
+      std::make_shared<CreationAway>(core_, *this, spec_, operation_.operation, placing_, **place);
+  away_->feed(durable::Start{});
+}
+
+void CreationRun::placed_here() {
+  away_ = nullptr;
+  feed(location::create::PlacedHere{});
+}
+
+void CreationRun::ended(Result<CreateReply> result) {
+  away_ = nullptr;
+  done({.result = std::move(result), .is_turned_away = false});
+  feed(location::create::EndedElsewhere{});
+}
+
+void CreationRun::done(CreateEnd end) {
+  if (auto told = std::exchange(done_, nullptr)) told(std::move(end));
+}
+
+void CreationRun::refuse_slot(Error error) {
+  is_turned_away_ = true;
+  feed(location::create::SlotRefused{std::move(error)});
+}
 
 void CreationRun::perform(location::create::TakeSlot& action) {
   const MeshTypes& mesh = *spec_.mesh;
@@ -79,13 +173,13 @@ void CreationRun::perform(location::create::TakeSlot& action) {
   const bool is_offered =
       spec_.kind == TargetKind::Actor ? actor_type != nullptr : spot_type != nullptr;
   if (!is_offered || mesh.server->placement_weight == 0) {
-    return feed(location::create::SlotRefused{Error::unavailable(
-        fmt::format("no serving node of mesh '{}' takes new objects of {} type '{}'", mesh.name,
-                    noun(spec_.kind), spec_.type.text()))});
+    return refuse_slot(Error::unavailable(
+        fmt::format("node {} of mesh '{}' takes no new objects of {} type '{}'",
+                    core_.identity.rid.text, mesh.name, noun(spec_.kind), spec_.type.text())));
   }
   auto taken = spec_.kind == TargetKind::Actor ? core_.capacity->take_actor(mesh)
                                                : core_.capacity->take_spot(mesh, *spot_type);
-  if (!taken) return feed(location::create::SlotRefused{taken.error()});
+  if (!taken) return refuse_slot(taken.error());
   pending_ = action.generation;
   core_.lease->holdings().add(object_key(spec_.kind, spec_.id).key, pending_);
   feed(location::create::SlotTaken{});
@@ -162,13 +256,13 @@ CreateReply CreationRun::reply_to(const location::CreateOutcome& outcome) const 
 void CreationRun::perform(location::create::Answer& action) {
   location::CreateOutcome& outcome = action.outcome;
   if (outcome.kind == location::CreateOutcome::Kind::Failed) {
-    return std::exchange(done_, nullptr)(fail(*std::move(outcome.error)));
+    return done({.result = fail(*std::move(outcome.error)), .is_turned_away = is_turned_away_});
   }
   const CreateReply reply = reply_to(outcome);
   if (outcome.kind == location::CreateOutcome::Kind::Created && !outcome.is_replay) {
     std::exchange(staging_, nullptr)->expose(*std::move(outcome.authority));
   }
-  std::exchange(done_, nullptr)(reply);
+  done({.result = reply, .is_turned_away = false});
 }
 
 void CreationRun::perform(location::create::Done& action) {
@@ -181,6 +275,11 @@ void CreationRun::perform(location::create::Done& action) {
          .version = {},
          .deadline = core_.now() + limits::default_operation_timeout},
         [](const Error&) {}, [](const location::RemoveOutcome&) {});
+  }
+  const auto known = owner_.by_operation_.find(operation_);
+  // A repetition may have begun while this one was settled.
+  if (known != owner_.by_operation_.end() && known->second == this) {
+    owner_.by_operation_.erase(known);
   }
   owner_.runs_.erase(shared_from_this());
 }

@@ -7,6 +7,7 @@
 #include "objects/capacity.hpp"
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
+#include "objects/placing.hpp"
 #include "objects/store_operations.hpp"
 
 namespace spotmesh::objects {
@@ -14,28 +15,6 @@ namespace {
 
 constexpr Duration rewrite_interval = std::chrono::seconds(5);
 constexpr Duration retry_pause = std::chrono::milliseconds(200);
-
-location::CapacityHint hint(const Capacity::Usage& usage, std::uint64_t limit) {
-  return {.active = usage.active, .pending = usage.pending, .limit = limit};
-}
-
-location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity) {
-  location::MeshPart part;
-  part.mesh = mesh.name;
-  part.is_object_client = mesh.is_object_client;
-  if (mesh.server == nullptr) return part;
-  part.is_object_server = true;
-  part.weight = mesh.server->placement_weight;
-  part.pending_limit = mesh.server->pending_limit;
-  part.actors = hint(capacity.actors(mesh), mesh.server->actor_limit);
-  part.spots = hint(capacity.spots(mesh), mesh.server->spot_limit);
-  for (const auto& [name, type] : mesh.actors) part.actor_types.push_back(type.name);
-  for (const auto& [name, type] : mesh.spots) {
-    part.spot_types.push_back(
-        {*StableType::parse(name), capacity.spots(type).total(), type.model->limit});
-  }
-  return part;
-}
 
 }  // namespace
 

@@ -64,6 +64,10 @@ void DurableMachine::on(const durable::Answered&, Instant) {
   if (is_bound_) finish({});
 }
 
+void DurableMachine::on(const durable::Settled&, Instant) {
+  if (!is_bound_) finish({});
+}
+
 void DurableMachine::on(const durable::TurnedAway& event, Instant now) {
   if (state_ != State::Awaiting) return;
   is_bound_ = false;

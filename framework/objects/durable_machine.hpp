@@ -37,6 +37,8 @@ struct NotSent {
 struct Admitted {};
 // The target's word on the operation, whatever it is: the end.
 struct Answered {};
+// It is done without any other node. Not once it is bound.
+struct Settled {};
 // The target has not begun and holds nothing for it.
 struct TurnedAway {
   Error error;
@@ -53,7 +55,7 @@ struct RunOver {
 struct Failed {
   Error error;
 };
-using Event = std::variant<Start, RouteFound, NoRoute, Sent, NotSent, Admitted, Answered,
+using Event = std::variant<Start, RouteFound, NoRoute, Sent, NotSent, Admitted, Answered, Settled,
                            TurnedAway, Lost, RunOver, Failed, location::TimerFired>;
 
 // Actions besides ArmTimer and CancelTimer.
@@ -66,7 +68,7 @@ struct FindRoute {
 struct Send {};
 // Nobody waits any more: what the target has not begun, or not finished, it need not.
 struct Withdraw {};
-// Last action, once. Without an error: answered.
+// Last action, once. Without an error: answered, or settled.
 struct Finished {
   std::optional<Error> error;
 };
@@ -105,6 +107,7 @@ class DurableMachine {
   void on(const durable::NotSent& event, Instant now);
   void on(const durable::Admitted& event, Instant now);
   void on(const durable::Answered& event, Instant now);
+  void on(const durable::Settled& event, Instant now);
   void on(const durable::TurnedAway& event, Instant now);
   void on(const durable::Lost& event, Instant now);
   void on(const durable::RunOver& event, Instant now);

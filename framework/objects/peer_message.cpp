@@ -52,6 +52,10 @@ std::string to_string(PeerKind kind) {
       return "TopicChange";
     case PeerKind::TopicChangeSeen:
       return "TopicChangeSeen";
+    case PeerKind::Admitted:
+      return "Admitted";
+    case PeerKind::Withdraw:
+      return "Withdraw";
   }
   return std::to_string(static_cast<std::uint16_t>(kind));
 }

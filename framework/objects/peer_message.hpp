@@ -34,6 +34,8 @@ enum class PeerKind : std::uint16_t {
   Destroy = 18,
   Close = 19,
   Ended = 20,
+  Admitted = 21,  // an operation that was asked for has begun
+  Withdraw = 22,  // nobody waits for it any more
 
   // About topics.
   Publication = 64,  // for all of the receiver's Spots that have subscribed

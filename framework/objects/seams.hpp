@@ -35,7 +35,8 @@ struct Seams {
   runtime::TurnObserver* observer = nullptr;
   // Null in production. Points of its own: "capacity.leak", "destroy.keep-record",
   // "join.joined-twice", "join.skip-leave", "join.skip-commit", "binding.take-stale",
-  // "router.lose-resolved", "request.no-deadline", "fence.too-early".
+  // "router.lose-resolved", "request.no-deadline", "fence.too-early"; and "create.place-here",
+  // which is no fault: what is created here is made here, whoever has room.
   runtime::Faults* faults = nullptr;
 };
 

@@ -61,6 +61,8 @@ void Cluster::Parts::start_process(unsigned number) {
       LinkConditions{.shortest_latency = options.shortest_link_latency,
                      .longest_latency = options.longest_link_latency});
   SimNode& seams = *process->seams;
+  // Sessions bind to Actors of their own node only, so far: what they create is made there.
+  seams.faults().set_chance("create.place-here", 1000);
   for (const auto& [point, per_mille] : defects) seams.faults().set_chance(point, per_mille);
   process->transport = network.attach(seams);
   process->node = std::make_unique<node::Node>(

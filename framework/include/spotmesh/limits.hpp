@@ -35,6 +35,10 @@ inline constexpr auto terminal_record_retention = 5min;
 inline constexpr std::size_t checkpoint_bytes = mebibyte;
 inline constexpr auto checkpoint_interval = 30s;
 inline constexpr auto min_checkpoint_interval = 1s;
+// Operations of other nodes: under way at one node, and answers that it keeps in memory.
+inline constexpr std::size_t durable_operations_under_way = 4096;
+inline constexpr std::size_t durable_answers = 16'384;
+inline constexpr std::size_t durable_answer_bytes = 16 * mebibyte;
 inline constexpr std::size_t message_bytes = 4 * mebibyte;
 // A packet's tables nest at most so deep, and are at most so many.
 inline constexpr std::uint32_t packet_depth = 32;

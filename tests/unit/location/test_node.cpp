@@ -33,7 +33,8 @@ const Creation& TestNode::create(const std::string& id, Script script) {
                                   .mesh = "play",
                                   .deadline = time_.now() + script.timeout,
                                   .wall_now = script.wall_now,
-                                  .keep_terminal_until = {1'300'000}};
+                                  .keep_terminal_until = {1'300'000},
+                                  .chooses_place = static_cast<bool>(script.place)};
   Job& job = jobs_.emplace_back(std::move(request), environment(), *client_, time_);
   job.script = std::move(script);
   job.key = location::ObjectKey::of(id_of<ActorId>(id)).key;
@@ -74,6 +75,11 @@ location::AuthorityEnvironment& TestNode::environment() {
                                                           .faults = &faults});
   }
   return *environment_;
+}
+
+void TestNode::act(Job& job, const location::create::ChoosePlace&) {
+  ++job.creation.placings;
+  later(job, job.script.place(), Duration{0});
 }
 
 void TestNode::act(Job& job, const location::create::TakeSlot& action) {

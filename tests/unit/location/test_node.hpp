@@ -31,6 +31,7 @@ struct Creation {
   int answers = 0;
   int factory_runs = 0;
   int discards = 0;
+  int placings = 0;
   int slots_taken = 0;
   int slots_freed = 0;
   bool is_done = false;
@@ -79,6 +80,8 @@ class TestNode : private location::LocalObjects {
     std::function<location::create::Event()> verdict = [] {
       return location::create::Accepted{.membership = {}, .spot = {}, .reply = reply_of("welcome")};
     };
+    // The answer to ChoosePlace; without it the place is not chosen here.
+    std::function<location::create::Event()> place;
     std::optional<location::OperationKey> operation;
     std::optional<Error> slot_error;
     WallTime wall_now{1'000'000};
@@ -87,6 +90,12 @@ class TestNode : private location::LocalObjects {
   const Creation& create(const std::string& id, Script script);
   void stop_creations() {
     for (auto& job : jobs_) job.rig.feed(location::create::Stop{});
+  }
+
+  void tell(const Creation& creation, const location::create::Event& event) {
+    for (auto& job : jobs_) {
+      if (&job.creation == &creation) job.rig.feed(event);
+    }
   }
 
   Result<location::FindOutcome> find(const std::string& id);
@@ -121,6 +130,7 @@ class TestNode : private location::LocalObjects {
 
   template <typename Action>
   void act(Job&, const Action&) {}
+  void act(Job& job, const location::create::ChoosePlace& action);
   void act(Job& job, const location::create::TakeSlot& action);
   void act(Job& job, const location::create::FreeSlot& action);
   void act(Job& job, const location::create::WatchOwner& action);

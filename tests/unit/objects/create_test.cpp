@@ -52,7 +52,8 @@ TEST_CASE("of many get_or_create at one moment one makes the Actor, however slow
            .mesh = one->core().application.find_mesh("play"),
            .accepts_existing = true,
            .deadline = one->core().now() + 5s},
-          [&](const Result<CreateReply>& reply) {
+          [&](const CreateEnd& end) {
+            const auto& reply = end.result;
             created += reply && reply->kind == CreateReply::Kind::Created ? 1 : 0;
             existing += reply && reply->kind == CreateReply::Kind::Existing ? 1 : 0;
           });

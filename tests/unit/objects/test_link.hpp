@@ -31,6 +31,8 @@ class TestLink {
                               .handler = node.peer_handler(),
                               .faults = &sim.faults()}) {
     node.set_peers(mesh_);
+    // What a test makes is where it makes it, unless it is about just that.
+    sim.faults().set_chance("create.place-here", 1000);
   }
 
   void start() {
