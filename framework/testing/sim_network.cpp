@@ -93,9 +93,9 @@ void SimNetwork::End::send(std::vector<SharedBytes> frames) {
 }
 
 void SimNetwork::End::close(std::string reason) {
-  if (link.is_cut || is_over) return;
-  link.is_cut = true;
-  link.pass(link.peer_of(*this), Down{reason});
+  if (is_over) return;
+  if (!std::exchange(link.is_cut, true)) link.pass(link.peer_of(*this), Down{reason});
+  // The other end may have closed already, and a partition may hold back the word of it.
   inbound.clear();
   link.arrive(*this, Down{std::move(reason)});
 }

@@ -165,6 +165,24 @@ TEST_CASE("an end behind a partition learns of a cut when the path is back") {
   CHECK(fixture.b.downs == 1);
 }
 
+TEST_CASE("an end closes by itself while a partition holds back that the other one has closed") {
+  NetworkFixture fixture;
+  fixture.connect();
+  fixture.network.partition(fixture.a_node, fixture.b_node);
+  fixture.b.connection->close("b is done");
+  fixture.world.run_for(1s);
+  CHECK(fixture.b.down == "b is done");
+  REQUIRE(fixture.a.connection != nullptr);
+  fixture.a.connection->close("a is done");
+  fixture.world.run_for(1s);
+  CHECK(fixture.a.down == "a is done");
+  CHECK(fixture.network.connections() == 0);
+  fixture.network.heal(fixture.a_node, fixture.b_node);
+  fixture.world.run_for(1s);
+  CHECK(fixture.a.downs == 1);
+  CHECK(fixture.b.downs == 1);
+}
+
 TEST_CASE("an orderly end delivers what was sent before it") {
   NetworkFixture fixture;
   fixture.connect();
