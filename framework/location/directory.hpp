@@ -79,8 +79,10 @@ inline constexpr Duration poll_interval_per_node = std::chrono::milliseconds(30)
 // What hints speak of is read at most so often.
 inline constexpr Duration refresh_interval = std::chrono::milliseconds(250);
 inline constexpr Duration refresh_interval_per_node = std::chrono::milliseconds(10);
-// Nodes that follow this one in the order of their RIDs, and which it watches.
-inline constexpr std::size_t watched_neighbours = 3;
+// Nodes that follow this one in the order of their RIDs, and which it watches. One read watches 64
+// owners, so these cost no more reads than one does; and in a cluster of up to so many nodes nobody
+// has to wait until the owner of what he asks for is seen alive.
+inline constexpr std::size_t watched_neighbours = 16;
 inline constexpr std::size_t max_nodes = 4096;
 inline constexpr std::size_t scan_page = 500;
 

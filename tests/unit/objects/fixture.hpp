@@ -58,6 +58,7 @@ class TestNode {
   ~TestNode() {
     probe_->gate->abandon();
     if (!is_gone_) stop();
+    sim_.end();  // The world goes on for other nodes, and must not run what is gone with this one.
   }
 
   Result<void> start() {

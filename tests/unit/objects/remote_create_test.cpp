@@ -7,6 +7,7 @@
 #include "checks.hpp"
 #include "objects/capacity.hpp"
 #include "objects/creations.hpp"
+#include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
 #include "one_node.hpp"
 
@@ -28,11 +29,16 @@ struct Placed {
       REQUIRE((*node)->start().has_value());
     }
     const auto know_each_other = [this] {
-      return one->core().directory->find(two->self()) != nullptr &&
-             two->core().directory->find(one->self()) != nullptr;
+      return sees_alive(*one, *two) && sees_alive(*two, *one);
     };
     REQUIRE(sim.world.run_until(know_each_other, 60s) == testing::SimOutcome::Done);
     hooks.journal.take();
+  }
+  static bool sees_alive(TestNode& node, TestNode& other) {
+    const auto* descriptor = node.core().directory->find(other.self());
+    return descriptor != nullptr && node.core().lease->environment().owners.verdict(
+                                        location::run_of(descriptor->stamp), node.core().now()) ==
+                                        location::OwnerVerdict::Alive;
   }
   Capacity::Usage actors_of(TestNode& node) {
     return node.core().capacity->actors(*node.core().application.find_mesh("play"));
