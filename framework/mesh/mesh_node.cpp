@@ -27,6 +27,8 @@ Result<void> MeshNode::send(const Peer& to, Lane lane, SharedBytes message) {
 
 void MeshNode::end(const Peer& peer, const Error& reason) { driver_->end(peer, reason); }
 
+bool MeshNode::is_over(const Peer& peer) const { return driver_->outbound().is_over(peer); }
+
 const Peer& MeshNode::self() const { return driver_->self(); }
 
 const MeshMetrics& MeshNode::metrics() const { return driver_->metrics(); }

@@ -61,6 +61,7 @@ class MeshNode final : public Peers {
   // Any thread, from start() on.
   Result<void> send(const Peer& to, Lane lane, SharedBytes message) override;
   void end(const Peer& peer, const Error& reason) override;
+  bool is_over(const Peer& peer) const override;
 
   const Peer& self() const;
   const MeshMetrics& metrics() const;

@@ -189,6 +189,11 @@ bool Outbound::end(const Peer& peer) {
   return ended_.add(peer.lifecycle);
 }
 
+bool Outbound::is_over(const Peer& peer) const {
+  std::lock_guard lock(mutex_);
+  return ended_.contains(peer.lifecycle);
+}
+
 bool Outbound::note_taken(const Peer& peer) {
   std::lock_guard lock(mutex_);
   if (ended_.contains(peer.lifecycle)) return false;

@@ -52,6 +52,7 @@ class Outbound final : public runtime::RefCounted {
 
   // No message to that run, and none from it, from now on. True when it was not over before.
   bool end(const Peer& peer);
+  bool is_over(const Peer& peer) const;
   // Before each message that is taken from the peer: false when nothing is taken from it any more.
   bool note_taken(const Peer& peer);
   // Its session is over, and all that is held for it is dropped. Whether it has carried anything.

@@ -61,6 +61,8 @@ class Peers {
   // That run of the node is over (its lease was fenced, its descriptor is gone): its session ends,
   // and nothing more is taken from it, whatever it still sends.
   virtual void end(const Peer& peer, const Error& reason) = 0;
+  // Whether that run is known to be over. True before on_ended() is called for it.
+  virtual bool is_over(const Peer& peer) const = 0;
 };
 
 }  // namespace spotmesh::mesh

@@ -40,6 +40,7 @@ class PeerPort final : public mesh::PeerHandler {
   void on_peer_ended(Ended ended) { told_ended_.push_back(std::move(ended)); }
 
   bool has_peers() const { return peers_ != nullptr; }
+  bool is_over(const mesh::Peer& peer) const { return has_peers() && peers_->is_over(peer); }
   // The error is Unavailable: the lane to the peer is full, its address unknown or its run over, or
   // there is no mesh. InvalidOperation: the message is too long.
   Result<void> send(const mesh::Peer& to, mesh::Lane lane, SharedBytes bytes);

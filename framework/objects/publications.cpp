@@ -14,6 +14,7 @@
 #include "objects/peer_topics.hpp"
 #include "objects/subscribers.hpp"
 #include "objects/subscriptions.hpp"
+#include "runtime/turn.hpp"
 
 namespace spotmesh::objects {
 
@@ -183,7 +184,25 @@ void Publications::learned(const TopicKey& key, Search& search) {
   release_waiting(key);
 }
 
+// What has waited leaves outside any turn, so it waits for admission by itself.
+class Publications::HeldBack final : public runtime::Flushable {
+ public:
+  HeldBack(Publications& publications, TopicKey key)
+      : publications_(publications), key_(std::move(key)) {}
+  void flush() override {
+    publications_.core_.strand.post(
+        [&publications = publications_, key = key_] { publications.release_waiting(key); });
+  }
+
+ private:
+  Publications& publications_;
+  const TopicKey key_;
+};
+
 void Publications::release_waiting(const TopicKey& key) {
+  if (const Instant now = core_.now(); !core_.admission.is_open(now)) {
+    return core_.admission.hold_flush({runtime::make_ref<HeldBack>(*this, key)}, now);
+  }
   while (true) {
     std::deque<Waiting> batch;
     std::shared_ptr<const Nodes> nodes;

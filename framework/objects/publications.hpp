@@ -55,6 +55,7 @@ class Publications {
 
  private:
   using Nodes = std::vector<mesh::Peer>;
+  class HeldBack;
 
   struct Waiting {
     Message message;

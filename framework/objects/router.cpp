@@ -36,12 +36,6 @@ Result<void> push_message(Cell& cell, const Envelope& envelope) {
                     fmt::format("{}: {}", envelope.what(), pushed.error().message())));
 }
 
-Error too_many_waiting(const Envelope& envelope) {
-  return Error::capacity_exceeded(fmt::format("{}: {} messages wait for the id to be resolved",
-                                              envelope.what(),
-                                              limits::sends_waiting_for_resolve_per_id));
-}
-
 }  // namespace
 
 // Whoever lives on this node under an id.
@@ -51,15 +45,32 @@ struct Router::Local {
   explicit operator bool() const { return actor || spot; }
 };
 
+// What has waited for a route leaves outside any turn, so it waits for admission by itself.
+class Router::HeldBack final : public runtime::Flushable {
+ public:
+  HeldBack(Router& router, Key key) : router_(router), key_(std::move(key)) {}
+  void flush() override {
+    router_.core_.strand.post([&router = router_, key = key_] { router.see_to(key); });
+  }
+
+ private:
+  Router& router_;
+  const Key key_;
+};
+
 Router::Router(Core& core)
     : core_(core),
       order_(core),
       messages_(core),
+      waiting_(runtime::make_ref<WaitingMessages>(
+          [this](const Key& key) { core_.strand.post([this, key] { see_to(key); }); })),
       routes_(core.config.route_cache_entries),
       look_timer_(core, [this] { look_for_owners(); }) {
   core.peers->on_peer_ended(
       [this](const mesh::Peer& peer, const Error&) { forget_owner(peer.node); });
 }
+
+Router::~Router() { waiting_->detach(); }
 
 Router::Local Router::find_local(TargetKind kind, std::string_view id) const {
   if (kind == TargetKind::Actor) return {.actor = core_.registry->find_actor(id)};
@@ -69,22 +80,14 @@ Router::Local Router::find_local(TargetKind kind, std::string_view id) const {
 void Router::submit(Envelope envelope) {
   // In this order: what must wait for an object that arrives here does so before it can be found.
   const Local local = find_local(envelope.kind, envelope.id);
-  if (waiting_keys_.load(std::memory_order_acquire) > 0 && join_queue(envelope)) return;
-  if (local) return accept(envelope, deliver(local, envelope));
-  if (!try_route(envelope)) resolve(std::move(envelope));
-}
-
-bool Router::join_queue(Envelope& envelope) {
-  std::unique_lock lock(mutex_);
-  const auto waiting = waiting_.find(Key(envelope.kind, envelope.id));
-  if (waiting == waiting_.end()) return false;
-  if (waiting->second.size() < limits::sends_waiting_for_resolve_per_id) {
-    waiting->second.push_back(std::move(envelope));
-    return true;
+  if (waiting_->join(envelope)) return;
+  if (local) {
+    const bool may_overtake =
+        order_.has_unsaid() && order_.former_route(envelope.kind, envelope.id).has_value();
+    if (may_overtake) return waiting_->wait(std::move(envelope));
+    return accept(envelope, deliver(local, envelope));
   }
-  lock.unlock();
-  envelope.refuse(too_many_waiting(envelope));
-  return true;
+  if (!try_route(envelope)) waiting_->wait(std::move(envelope));
 }
 
 Result<void> Router::deliver(ActorCell& actor, const Envelope& envelope) {
@@ -121,15 +124,14 @@ bool Router::try_route(Envelope& envelope) {
   }
   if (!route.has_value()) return false;
   const auto former = order_.former_route(envelope.kind, envelope.id);
-  if (!former.has_value() || *former == route->owner) {
-    submit_remote(route->owner, std::move(envelope));
-    return true;
-  }
-  const Key key(envelope.kind, envelope.id);
-  if (wait(key, std::move(envelope))) {
-    core_.strand.post([this, key, former = *former] { fence(key, former); });
-  }
+  if (former.has_value() && *former != route->owner) return false;
+  submit_remote(route->owner, std::move(envelope));
   return true;
+}
+
+bool Router::has_route(const Key& key) {
+  std::lock_guard lock(mutex_);
+  return routes_.find(key.first, key.second, core_.now()).has_value();
 }
 
 void Router::submit_remote(const mesh::Peer& owner, Envelope envelope) {
@@ -145,24 +147,15 @@ void Router::submit_remote(const mesh::Peer& owner, Envelope envelope) {
   accept(envelope, std::move(sent));
 }
 
-bool Router::wait(const Key& key, Envelope envelope) {
-  std::lock_guard lock(mutex_);
-  auto [waiting, is_first] = waiting_.try_emplace(key);
-  waiting->second.push_back(std::move(envelope));
-  if (is_first) waiting_keys_.fetch_add(1, std::memory_order_release);
-  return is_first;
+void Router::see_to(const Key& key) {
+  if (find_local(key.first, key.second) || has_route(key)) return release_waiting(key, {});
+  start_lookup(key);
 }
 
-void Router::resolve(Envelope envelope) {
-  const Key key(envelope.kind, envelope.id);
-  // What comes to wait behind it may have more time than it has.
+void Router::start_lookup(const Key& key) {
+  // What comes to wait behind them may have more time than they have.
   const Instant usual = core_.now() + limits::default_operation_timeout;
-  const Instant deadline = std::max(envelope.deadline.value_or(usual), usual);
-  if (!wait(key, std::move(envelope))) return;
-  core_.strand.post([this, key, deadline] { start_lookup(key, deadline); });
-}
-
-void Router::start_lookup(const Key& key, Instant deadline) {
+  const Instant deadline = std::max(waiting_->latest_deadline(key).value_or(usual), usual);
   core_.operations->find(
       object_key(key.first, key.second), deadline,
       [this, key, asked = core_.now()](const Result<location::FindOutcome>& outcome) {
@@ -243,7 +236,8 @@ void Router::fence(const Key& key, const mesh::Peer& former) {
 void Router::release_waiting(const Key& key, const std::optional<Error>& error) {
   while (true) {
     if (const auto former = former_route(key)) return fence(key, *former);
-    std::deque<Envelope> batch = take_waiting(key);
+    if (!error && !core_.admission.is_open(core_.now())) return hold_back(key);
+    std::deque<Envelope> batch = waiting_->take(key);
     if (batch.empty()) return;
     for (Envelope& envelope : batch) {
       if (runtime::fault_strikes(core_.seams.faults, "router.lose-resolved")) {
@@ -256,19 +250,13 @@ void Router::release_waiting(const Key& key, const std::optional<Error>& error) 
 }
 
 void Router::refuse_waiting(const Key& key, const Error& error) {
-  for (auto batch = take_waiting(key); !batch.empty(); batch = take_waiting(key)) {
+  for (auto batch = waiting_->take(key); !batch.empty(); batch = waiting_->take(key)) {
     for (Envelope& envelope : batch) envelope.refuse(error);
   }
 }
 
-std::deque<Envelope> Router::take_waiting(const Key& key) {
-  std::lock_guard lock(mutex_);
-  const auto waiting = waiting_.find(key);
-  if (waiting == waiting_.end()) return {};
-  if (!waiting->second.empty()) return std::exchange(waiting->second, {});
-  waiting_.erase(waiting);
-  waiting_keys_.fetch_sub(1, std::memory_order_release);
-  return {};
+void Router::hold_back(const Key& key) {
+  core_.admission.hold_flush({runtime::make_ref<HeldBack>(*this, key)}, core_.now());
 }
 
 void Router::hand_on(Envelope envelope, const std::optional<Error>& error) {
@@ -295,10 +283,8 @@ void Router::arrives(TargetKind kind, const std::string& id) {
   {
     std::lock_guard lock(mutex_);
     routes_.forget(kind, id);
-    if (!former.has_value() || !waiting_.try_emplace(key).second) return;
-    waiting_keys_.fetch_add(1, std::memory_order_release);
   }
-  fence(key, *former);
+  if (former.has_value() && waiting_->hold(key)) fence(key, *former);
 }
 
 void Router::forget_routes() {
@@ -318,15 +304,7 @@ void Router::forget_stale(const mesh::Peer& owner, TargetKind kind, std::string_
 }
 
 void Router::refuse_all(const Error& error) {
-  std::map<Key, std::deque<Envelope>> waiting;
-  {
-    std::lock_guard lock(mutex_);
-    waiting.swap(waiting_);
-    waiting_keys_.store(0, std::memory_order_release);
-  }
-  for (auto& [key, envelopes] : waiting) {
-    for (Envelope& envelope : envelopes) envelope.refuse(error);
-  }
+  for (Envelope& envelope : waiting_->take_all()) envelope.refuse(error);
 }
 
 }  // namespace spotmesh::objects

@@ -1,15 +1,10 @@
 // Router: brings messages to the mailbox, or to the node, of whom they are addressed to.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <spotmesh/error.hpp>
@@ -22,6 +17,8 @@
 #include "objects/route_cache.hpp"
 #include "objects/route_order.hpp"
 #include "objects/store_port.hpp"
+#include "objects/waiting_messages.hpp"
+#include "runtime/ref_counted.hpp"
 
 namespace spotmesh::objects {
 
@@ -35,6 +32,7 @@ class SpotCell;
 class Router {
  public:
   explicit Router(Core& core);
+  ~Router();
 
   // The outcome goes to envelope.accepted or envelope.reply, perhaps within the call.
   void submit(Envelope envelope);
@@ -56,22 +54,23 @@ class Router {
   void refuse_all(const Error& error);
 
  private:
-  using Key = std::pair<TargetKind, std::string>;
+  using Key = WaitingMessages::Key;
   struct Local;
+  class HeldBack;
 
   Local find_local(TargetKind kind, std::string_view id) const;
   Result<void> deliver(const Local& local, const Envelope& envelope);
-  // Behind what waits for its id already. The envelope is taken then.
-  bool join_queue(Envelope& envelope);
-  // False when it must be resolved first; the envelope is untouched then.
+  // False when it must wait: no route is known, or what went along another must be taken first. The
+  // envelope is untouched then.
   bool try_route(Envelope& envelope);
   void submit_remote(const mesh::Peer& owner, Envelope envelope);
   static void accept(Envelope& envelope, Result<void> result);
-  // Whether it is the first, and the caller sees to that it does not wait for ever.
-  bool wait(const Key& key, Envelope envelope);
+  bool has_route(const Key& key);
 
-  void resolve(Envelope envelope);
-  void start_lookup(const Key& key, Instant deadline);
+  // Something waits for the key: it goes at once, or after a look-up. Strand only, as all that
+  // follows.
+  void see_to(const Key& key);
+  void start_lookup(const Key& key);
   void on_found(const Key& key, Instant asked, const Result<location::FindOutcome>& outcome);
   void learn(const Key& key, Instant asked, const location::FindOutcome& found);
   // Releases what waits for the key once the owner's address is known, or will not be in time.
@@ -86,16 +85,15 @@ class Router {
   // Hands on, in order, all that waits for the key, also what comes while it is at it.
   void release_waiting(const Key& key, const std::optional<Error>& error);
   void refuse_waiting(const Key& key, const Error& error);
-  // Nothing: no more waits for the key, and what comes now does not wait either.
-  std::deque<Envelope> take_waiting(const Key& key);
+  // This node may not say anything at the moment: what waits goes when it may again.
+  void hold_back(const Key& key);
   void hand_on(Envelope envelope, const std::optional<Error>& error);
 
   Core& core_;
   RouteOrder order_;
   PeerMessages messages_;
-  std::atomic<std::size_t> waiting_keys_{0};
+  const runtime::Ref<WaitingMessages> waiting_;
   std::mutex mutex_;
-  std::map<Key, std::deque<Envelope>> waiting_;
   RouteCache routes_;
 
   struct Unreached {

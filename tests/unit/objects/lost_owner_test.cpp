@@ -10,6 +10,7 @@
 
 #include "checks.hpp"
 #include "location/beat_watch.hpp"
+#include "location/directory.hpp"
 #include "location/keys.hpp"
 #include "location/records.hpp"
 #include "objects/capacity.hpp"
@@ -94,7 +95,7 @@ TEST_CASE("a node that dies is fenced by its neighbours on the ring, whoever dea
   Application app;
   configure_game(app, hooks);
   std::vector<std::unique_ptr<TestNode>> nodes;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 20; ++i) {
     nodes.push_back(std::make_unique<TestNode>(sim.world, sim.store, app, fmt::format("n{}", i)));
     REQUIRE(nodes.back()->start().has_value());
   }
@@ -110,8 +111,8 @@ TEST_CASE("a node that dies is fenced by its neighbours on the ring, whoever dea
           node->core().lease->environment().owners.verdict(run, node->core().now());
       watched += verdict == location::OwnerVerdict::Alive ? 1 : 0;
     }
-    CHECK(watched >= 3);
-    CHECK(watched <= 4);
+    CHECK(watched >= static_cast<int>(location::directory::watched_neighbours));
+    CHECK(watched <= static_cast<int>(location::directory::watched_neighbours) + 1);
   }
   const std::string dead = keys::lease(runs[3].owner);
   nodes[3]->crash();

@@ -31,6 +31,9 @@ class RecordedPeers final : public mesh::Peers {
     return {};
   }
   void end(const mesh::Peer& peer, const Error&) override { ended.push_back(peer); }
+  bool is_over(const mesh::Peer& peer) const override {
+    return std::ranges::find(ended, peer) != ended.end();
+  }
 
   std::set<mesh::Lane> full_lanes;
   std::vector<Sent> sent;

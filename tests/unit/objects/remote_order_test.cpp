@@ -64,6 +64,36 @@ TEST_CASE("a message does not overtake an older one that waits on the way to a f
   for (const auto& sent : game.sends) CHECK(sent->has_value());
 }
 
+TEST_CASE(
+    "what waits for a route leaves behind what its turn has said before, also when that is held",
+    "[TURN-01][STORE-05]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  game.one->born("bert", "pawn");
+  // The route is lost in the middle of a turn, and the machine sleeps past the admission deadline.
+  game.sim.store.set_available(false);
+  game.hooks.poke = [&](ActorContext& context, SpotContext&,
+                        const probe::Poke&) -> Task<Result<probe::Poked>> {
+    (void)co_await context.actors().send("anna", probe::Note{.text = "second"}).submit();
+    game.one->core().router->forget_routes();
+    game.one->sim().clock().step(12s);
+    (void)co_await context.actors().send("anna", probe::Note{.text = "third"}).submit();
+    co_return probe::Poked{};
+  };
+  const auto poked = game.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("bert", probe::Poke{}).timeout(60s).submit();
+  });
+  game.run_for(1s);
+  CHECK(game.notes() == std::vector<std::string>{"first"});
+  game.sim.store.set_available(true);
+  game.run_for(10s);
+  CHECK(game.notes() == std::vector<std::string>{"first", "second", "third"});
+  REQUIRE(poked->has_value());
+  CHECK((*poked)->has_value());
+}
+
 TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TURN-01]") {
   ThreeNodes game;
   game.two->born("anna", "pawn");
