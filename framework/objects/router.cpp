@@ -65,7 +65,7 @@ Router::Router(Core& core)
       waiting_(runtime::make_ref<WaitingMessages>(
           [this](const Key& key) { core_.strand.post([this, key] { see_to(key); }); })),
       routes_(core.config.route_cache_entries),
-      look_timer_(core, [this] { look_for_owners(); }) {
+      look_timer_(core, [this] { look_again(); }) {
   core.peers->on_peer_ended(
       [this](const mesh::Peer& peer, const Error&) { forget_owner(peer.node); });
 }
@@ -188,7 +188,8 @@ void Router::release_when_reachable(const Key& key, const mesh::Peer& owner, Ins
   look_timer_.arm(core_.now() + look_interval);
 }
 
-void Router::look_for_owners() {
+void Router::look_again() {
+  for (const Key& key : std::exchange(untaken_, {})) see_to(key);
   for (const Unreached& each : std::exchange(unreached_, {})) {
     release_when_reachable(each.key, each.owner, each.until);
   }
@@ -250,6 +251,12 @@ void Router::release_waiting(const Key& key, const std::optional<Error>& error) 
 }
 
 void Router::refuse_waiting(const Key& key, const Error& error) {
+  for (Envelope& envelope : waiting_->take_and_hold(key)) envelope.refuse(error);
+  if (find_local(key.first, key.second)) {
+    // Nobody who finds the object here would ask for what is on its way elsewhere.
+    untaken_.push_back(key);
+    return look_timer_.arm(core_.now() + look_interval);
+  }
   for (auto batch = waiting_->take(key); !batch.empty(); batch = waiting_->take(key)) {
     for (Envelope& envelope : batch) envelope.refuse(error);
   }

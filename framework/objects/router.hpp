@@ -75,7 +75,8 @@ class Router {
   void learn(const Key& key, Instant asked, const location::FindOutcome& found);
   // Releases what waits for the key once the owner's address is known, or will not be in time.
   void release_when_reachable(const Key& key, const mesh::Peer& owner, Instant until);
-  void look_for_owners();
+  // For owners that have not been reachable, and for what has not been taken elsewhere.
+  void look_again();
   void remove_leftover(const Key& key, const location::FindOutcome& found);
 
   // Where messages for the key may still be on their way to, if they go elsewhere now.
@@ -103,6 +104,8 @@ class Router {
   };
   // Strand only.
   std::vector<Unreached> unreached_;
+  std::vector<Key>
+      untaken_;  // of objects here: messages for them may still be on their way elsewhere
   StrandTimer look_timer_;
 };
 

@@ -65,6 +65,15 @@ std::deque<Envelope> WaitingMessages::take(const Key& key) {
   return {};
 }
 
+std::vector<Envelope> WaitingMessages::take_and_hold(const Key& key) {
+  std::vector<Envelope> all;
+  std::lock_guard lock(mutex_);
+  const auto line = lines_.find(key);
+  if (line == lines_.end()) return all;
+  for (Envelope& each : std::exchange(line->second.messages, {})) all.push_back(std::move(each));
+  return all;
+}
+
 std::vector<Envelope> WaitingMessages::take_all() {
   std::vector<Envelope> all;
   std::lock_guard lock(mutex_);

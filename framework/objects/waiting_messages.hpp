@@ -47,6 +47,8 @@ class WaitingMessages final : public runtime::RefCounted {
   std::optional<Instant> latest_deadline(const Key& key) const;
   // All that waits for the key by now. Nothing: no more does, and nobody sees to it from here on.
   std::deque<Envelope> take(const Key& key);
+  // The same, but whatever comes goes on waiting.
+  std::vector<Envelope> take_and_hold(const Key& key);
   // Everything that waits; what turns have yet to say is dropped at their ends.
   std::vector<Envelope> take_all();
   // Nobody is told anything from now on.

@@ -13,6 +13,9 @@ struct KnownSeed {
   std::string_view why;  // what it found, in one sentence
 };
 
-inline constexpr std::array<KnownSeed, 0> known_seeds = {};
+inline constexpr std::array<KnownSeed, 2> known_seeds = {{
+    {"together", 1325, "what was sent to a former owner met the id again there, after later words"},
+    {"together", 2189, "the game took the time until a late lease is renewed for a late answer"},
+}};
 
 }  // namespace simulation

@@ -1,6 +1,7 @@
 // Ledger: what the checking game has seen, across all nodes of a run, and what was wrong with it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,9 +45,12 @@ class Ledger {
   // After everything has come to rest: words that somebody who still lives should have got.
   void check_losses(spotmesh::Duration route_age);
 
-  // Only so long after the last fault does time itself count.
+  // Time itself counts only some time after the last fault: a node that woke with it admits nothing
+  // before its lease is renewed, which takes up to the renew timeout and a pause.
   void set_calm() { calm_since_ = now(); }
-  bool is_calm() const { return calm_since_.has_value(); }
+  bool is_calm() const {
+    return calm_since_.has_value() && now() - *calm_since_ > std::chrono::seconds(4);
+  }
   spotmesh::Duration now() const {
     return cluster_ == nullptr ? spotmesh::Duration{} : cluster_->elapsed();
   }

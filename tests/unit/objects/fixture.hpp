@@ -60,7 +60,6 @@ class TestNode {
     if (!is_gone_) stop();
     sim_.end();  // The world goes on for other nodes, and must not run what is gone with this one.
   }
-
   Result<void> start() {
     if (link_) link_->start();
     std::optional<Result<void>> started;

@@ -113,6 +113,29 @@ TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TUR
   CHECK(game.two->metrics().stale_routes.value() == 1);
 }
 
+TEST_CASE("nor because the older one is long in coming", "[RACE-02][TURN-01]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  game.part();
+  game.note(*game.one, "second");
+  game.destroy_on(*game.two);
+  game.one->born("anna", "pawn");
+  game.note(*game.one, "third");
+  game.run_for(6s);
+  REQUIRE(game.sends.back()->has_value());
+  check_error(**game.sends.back(), ErrorKind::Unavailable, "has not said in time");
+  // She could go back to two at any time, and meet the second there.
+  game.note(*game.one, "fourth");
+  game.run_for(1s);
+  CHECK(game.notes() == std::vector<std::string>{"first"});
+  game.heal();
+  game.run_for(4s);
+  CHECK(game.notes() == std::vector<std::string>{"first", "fourth"});
+  CHECK(game.two->metrics().stale_routes.value() == 1);
+}
+
 TEST_CASE("what waits for a former owner that does not answer ends, and keeps its order",
           "[RACE-02][MSG-03]") {
   ThreeNodes game;
