@@ -113,6 +113,12 @@ Result<bool> AuthorityReader::take_owner(const ReadResult& result) {
   return true;
 }
 
+bool AuthorityReader::is_forgotten() const {
+  const StoreEpoch& reserved_in = reading_.object->record.reserved_in;
+  return reserved_in != StoreEpoch{} && reserved_in != reading_.epoch &&
+         !runtime::fault_strikes(environment_.faults, "create.keep-forgotten");
+}
+
 Standing AuthorityReader::standing(Instant now) const {
   if (!reading_.object || reading_.object->record.state == AuthorityState::Vacant) {
     return Standing::Missing;
@@ -136,7 +142,7 @@ Standing AuthorityReader::standing(Instant now) const {
   if (runtime::fault_strikes(environment_.faults, "create.over-alive-owner")) {
     return Standing::OwnerLost;
   }
-  if (is_creating) return Standing::Creating;
+  if (is_creating) return is_forgotten() && !is_quiet ? Standing::OwnerLost : Standing::Creating;
   switch (environment_.owners.verdict(run, now)) {
     case OwnerVerdict::Alive:
       return Standing::Ready;

@@ -48,7 +48,7 @@ struct AuthorityEnvironment {
   Random& random;
   // Null in production. Points: "create.skip-lease-condition", "create.skip-fence-check",
   // "create.skip-quiet-time", "create.over-living", "create.over-alive-owner",
-  // "reassert.after-admission".
+  // "create.keep-forgotten", "create.forget-unknown", "reassert.after-admission".
   runtime::Faults* faults = nullptr;
 };
 
@@ -76,7 +76,9 @@ enum class Standing : std::uint8_t {
   Ready,     // alive at an owner that is known to be alive
   Unproven,  // Ready, but this node has not yet seen the owner's beat move
   Silent,    // Ready, the owner's lease has run out, and it is not yet fenced
-  OwnerLost  // Creating or Ready at an owner that is fenced or gone: the id may be taken over
+  // Creating or Ready at an owner that is fenced or gone, or Creating since before the store
+  // forgot: the id may be taken over.
+  OwnerLost
 };
 
 // Reads an id in as few rounds as it takes: the record, then everything again together with what
@@ -95,6 +97,8 @@ class AuthorityReader {
 
   const AuthorityReading& reading() const { return reading_; }
   Standing standing(Instant now) const;
+  // The keys alone: a reading that is complete is decided upon at once.
+  void note(StateNotes& notes) const;
 
  private:
   // What one round showed at a key it asked for; null when it did not ask.
@@ -102,6 +106,9 @@ class AuthorityReader {
   Result<bool> take_spot(const ReadResult& result, const Membership& membership);
   Result<bool> take_owner(const ReadResult& result);
   bool is_own(const OwnerStamp& stamp) const;
+  // Reserved before the store forgot: its creation cannot end well any more, and may even have
+  // ended, with its last write forgotten.
+  bool is_forgotten() const;
 
   std::string key_;
   const AuthorityEnvironment& environment_;

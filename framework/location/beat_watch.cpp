@@ -76,6 +76,8 @@ OwnerVerdict BeatWatchMachine::verdict(const OwnerRun& run, Instant now) const {
 }
 
 void BeatWatchMachine::on(const watch::Watch& event, Instant now) {
+  // While nobody is watched nothing is read, and a new epoch is known from the lease alone.
+  if (owners_.empty()) see(lease_.epoch);
   if (std::find(fenced_.begin(), fenced_.end(), event.run) != fenced_.end()) return;
   const bool is_first = owners_.empty();
   if (!owners_.contains(event.run)) {
@@ -156,13 +158,16 @@ void BeatWatchMachine::on(const ReadDone& event, Instant now) {
   if (event.result) take(round, *event.result, now);
 }
 
+// Beats of a store that forgot say nothing of the time before, and it may have forgotten fences.
+void BeatWatchMachine::see(const StoreEpoch& epoch) {
+  if (epoch == epoch_) return;
+  epoch_ = epoch;
+  for (auto& [run, owner] : owners_) owner.observation.forget();
+  fenced_.clear();
+}
+
 void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instant now) {
-  if (result.epoch != epoch_) {
-    // Beats of a store that forgot say nothing of the time before.
-    epoch_ = result.epoch;
-    for (auto& [run, owner] : owners_) owner.observation.forget();
-    fenced_.clear();
-  }
+  see(result.epoch);
   const bool is_quiet = result.epoch != lease_.epoch || now < lease_.quiet_until;
   for (std::size_t i = 0; i < round.runs.size(); ++i) {
     const OwnerRun& run = round.runs[i];

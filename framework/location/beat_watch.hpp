@@ -68,6 +68,7 @@ class OwnerObservation {
   bool may_be_fenced(const LeaseConfig& config, Instant now) const;
   const OwnerReading& last() const { return last_; }
   void forget() { *this = {}; }
+  void note(StateNotes& notes, const OwnerRun& run) const;
 
  private:
   OwnerReading last_;
@@ -127,6 +128,7 @@ class BeatWatchMachine {
   // Unproven for a run that is not watched. A run that was once found Fenced stays known as that
   // for as long as max_watched_owners allows.
   OwnerVerdict verdict(const OwnerRun& run, Instant now) const;
+  void note(StateNotes& notes) const;
 
  private:
   struct Owner {
@@ -151,6 +153,7 @@ class BeatWatchMachine {
   void drop_idle(Instant now);
   void read_all(Instant now);
   void read(std::vector<OwnerRun> runs, Instant now);
+  void see(const StoreEpoch& epoch);
   void take(const Round& round, const ReadResult& result, Instant now);
   void judge(const OwnerRun& run, Owner& owner, Instant now);
   void send_fence(const OwnerRun& run, Owner& owner);

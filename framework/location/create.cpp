@@ -64,7 +64,10 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
   if (waiting_ != Waiting::Commit || event.ticket != awaited_) return;
   waiting_ = Waiting::Nothing;
   const CommitResult& result = event.result;
-  if (result.outcome == Outcome::Unknown) return settle();
+  if (result.outcome == Outcome::Unknown &&
+      !runtime::fault_strikes(environment_.faults, "create.forget-unknown")) {
+    return settle();
+  }
   const bool is_away = result.outcome == Outcome::Unavailable;
   const auto cause = is_away || result.outcome == Outcome::Ok
                          ? ConflictCause::Record

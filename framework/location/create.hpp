@@ -39,6 +39,7 @@ class CreateMachine {
 
   create::Actions on_event(const create::Event& event, Instant now);
   State state() const { return state_; }
+  void note(StateNotes& notes) const;
 
  private:
   // What is under way in a state: at most one thing.

@@ -28,6 +28,7 @@ AuthorityRecord CreateMachine::reservation(ObjectGeneration generation) const {
                          .owner = *environment_.lease.stamp,
                          .mesh = request_.mesh,
                          .reservation = request_.reservation,
+                         .reserved_in = environment_.lease.epoch,
                          .membership = {},
                          .terminals = {}};
   if (const auto& object = reader_.reading().object) {

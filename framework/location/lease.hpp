@@ -81,6 +81,7 @@ class LeaseMachine {
   // Stays at one address; other machines keep a reference. Read it on the driver's strand only.
   const LeaseView& view() const { return view_; }
   const LeaseConfig& config() const { return config_; }
+  void note(StateNotes& notes) const;
 
  private:
   enum class Waiting : std::uint8_t { Nothing, Read, Commit, Backoff };

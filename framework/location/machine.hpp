@@ -26,6 +26,9 @@
 
 namespace spotmesh::location {
 
+// What a machine notes of its state (location/state_notes.hpp).
+class StateNotes;
+
 // Tells one machine's store operations apart; unique within the machine.
 using Ticket = std::uint64_t;
 

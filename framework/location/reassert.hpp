@@ -74,6 +74,7 @@ class ReassertMachine {
   ReassertMachine(std::vector<HeldObject> objects, Instant closes_at,
                   const AuthorityEnvironment& environment);
   reassert::Actions on_event(const reassert::Event& event, Instant now);
+  void note(StateNotes& notes) const;
 
  private:
   enum class Waiting : std::uint8_t { Nothing, Read, Commit, Pause };

@@ -138,11 +138,12 @@ Bytes encode(const AuthorityRecord& record) {
   }
   const auto all_terminals = builder.CreateVector(terminals);
   const auto reservation = stored_id(record.reservation);
-  builder.Finish(stored::CreateAuthority(builder, static_cast<stored::AuthorityState>(record.state),
-                                         static_cast<stored::ObjectKind>(record.kind), stable_type,
-                                         record.object_generation.value,
-                                         record.owner_generation.value, record.takeover_count,
-                                         owner, mesh, &reservation, member, all_terminals));
+  const auto reserved_in = stored_id(record.reserved_in);
+  builder.Finish(stored::CreateAuthority(
+      builder, static_cast<stored::AuthorityState>(record.state),
+      static_cast<stored::ObjectKind>(record.kind), stable_type, record.object_generation.value,
+      record.owner_generation.value, record.takeover_count, owner, mesh, &reservation, member,
+      all_terminals, &reserved_in));
   return frame_record(RecordKind::Authority, builder);
 }
 

@@ -127,7 +127,10 @@ struct AuthorityRecord {
   std::uint64_t takeover_count = 0;
   OwnerStamp owner;
   std::string mesh;
-  ReservationId reservation;             // of the creation that made this incarnation
+  ReservationId reservation;  // of the creation that made this incarnation
+  // The store's epoch in which it was reserved. Of a Creating record: it can become Ready in no
+  // other.
+  StoreEpoch reserved_in;
   std::optional<Membership> membership;  // of a Ready Actor
   std::vector<TerminalRecord> terminals;
   friend bool operator==(const AuthorityRecord&, const AuthorityRecord&) = default;

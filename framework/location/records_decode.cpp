@@ -282,6 +282,7 @@ Result<AuthorityRecord> decode_authority(std::string_view key, ByteView value) {
       .owner = std::move(*owner),
       .mesh = fields.name(table->mesh()),
       .reservation = fields.id128<ReservationId>(table->reservation()),
+      .reserved_in = fields.id128<StoreEpoch>(table->reserved_in()),
       .membership = fields.membership(table->membership()),
       .terminals = fields.terminals(table->terminals())};
   if (fields.error()) return fail(*fields.error());

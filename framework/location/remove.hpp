@@ -67,6 +67,7 @@ class RemoveMachine {
   // `lease` and `random` outlive the machine.
   RemoveMachine(RemoveRequest request, const LeaseView& lease, Random& random);
   remove::Actions on_event(const remove::Event& event, Instant now);
+  void note(StateNotes& notes) const;
 
  private:
   enum class Waiting : std::uint8_t { Nothing, Commit, Read, Pause };

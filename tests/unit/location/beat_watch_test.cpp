@@ -198,6 +198,27 @@ TEST_CASE("a store that is away for a minute for everyone makes nobody look dead
   }
 }
 
+TEST_CASE("a fence that the store forgot is made good, also by a node that watched nobody else",
+          "[STORE-08][LOSS-05]") {
+  Cluster cluster(2);
+  cluster[1].watch(cluster[0]);
+  cluster.time.run_for(20s);
+  cluster[0].stop();
+  while (!cluster.has_event(1, "fenced a")) REQUIRE(cluster.time.run_next());
+  cluster.store.fail_over(2s);
+  const std::string key = keys::lease(cluster[0].view().stamp->owner);
+  const auto state = [&] {
+    return decode_lease(key, cluster.store.contents(key)[0].stored.value)->state;
+  };
+  REQUIRE(state() == LeaseState::Live);
+  cluster.time.run_for(30s);
+  CHECK(state() == LeaseState::Live);
+  // Somebody deals with it again.
+  cluster[1].watch(cluster[0]);
+  cluster.time.run_for(40s);
+  CHECK(state() == LeaseState::Fenced);
+}
+
 TEST_CASE("a lease that was given back is over at once", "[LOSS-05]") {
   Cluster cluster(2);
   cluster[1].watch(cluster[0]);

@@ -176,3 +176,27 @@ TEST_CASE("a reservation of the epoch before is not made Ready in the new one", 
   cluster.time.run_for(30s);
   CHECK(cluster.finish(cluster[0].create("x", {})).is(Kind::Created));
 }
+
+TEST_CASE("a reservation whose end the store forgot holds its id only until the epoch is quiet",
+          "[STORE-08][RACE-04]") {
+  // Without it the id stays Creating for as long as its owner lives.
+  const bool is_broken = GENERATE(false, true);
+  AcquaintedCluster cluster(2);
+  if (is_broken) cluster[1].faults.set_chance("create.keep-forgotten", 1000);
+  auto script = answering(create::Failed{Error::unavailable("not now")});
+  script.factory_time = 1s;
+  const Creation& ended = cluster.finish(cluster[0].create("x", script));
+  REQUIRE(ended.failed_with(ErrorKind::Unavailable));
+  REQUIRE_FALSE(cluster.record("x").has_value());
+  cluster.store.fail_over(500ms);
+  REQUIRE(cluster.record("x")->state == AuthorityState::Creating);
+
+  const Creation& quiet = cluster.finish(cluster[1].create("x", get_or_create()));
+  CHECK(quiet.failed_with(ErrorKind::DeadlineExceeded));
+  CHECK(cluster.record("x")->owner.rid.text == "a");
+  cluster.time.run_for(25s);
+  CHECK(cluster[1].find("x")->standing == (is_broken ? Standing::Creating : Standing::OwnerLost));
+  const Creation& taken = cluster.finish(cluster[1].create("x", get_or_create()));
+  CHECK(taken.is(Kind::Created) == !is_broken);
+  if (!is_broken) CHECK(cluster.record("x")->takeover_count == 1);
+}

@@ -45,6 +45,7 @@ NodeDescriptor full_descriptor() {
 AuthorityRecord full_authority() {
   AuthorityRecord record = authority_of(stamp_of("node-a", 7));
   record.takeover_count = 3;
+  record.reserved_in = {5, 6};
   record.membership = Membership{.spot = id_of<SpotId>("room/\xf0\x9f\x8e\xb2"),
                                  .spot_generation = {11},
                                  .spot_owner_generation_at_join = {2},
