@@ -1,6 +1,7 @@
 #include "client.hpp"
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,13 +102,18 @@ void Client::attend() {
 template <typename Reply, typename P, typename F>
 void Client::request(const P& packet, F on_reply) {
   if (waiting_++ == 0) oldest_request_ = ledger_.now();
-  link_->request<Reply>(packet, [this, life = life_, on_reply](const Result<Reply>& reply) {
-    if (life != life_) return;
-    --waiting_;
-    oldest_request_ = ledger_.now();
-    if (reply) return on_reply(*reply);
-    see_failure(reply.error());
-  });
+  // The session itself answers a LogIn and a Quit, whoever its Actor is bound to.
+  constexpr bool is_relayed = !std::is_same_v<Reply, LoggedIn> && !std::is_same_v<Reply, HasQuit>;
+  link_->request<Reply>(
+      packet, [this, life = life_, on_reply,
+               missed = is_relayed ? missed_pushes_ : std::string()](const Result<Reply>& reply) {
+        if (life != life_) return;
+        --waiting_;
+        oldest_request_ = ledger_.now();
+        if (!reply) return see_failure(reply.error());
+        if (!missed.empty()) complain(missed);
+        on_reply(*reply);
+      });
 }
 
 void Client::see_failure(const Error& error) {
@@ -132,6 +138,7 @@ void Client::log_in() {
   connections_ = number_ * 10'000 + (connections_ % 10'000) + 1;
   notes_ = 0;
   heard_ = 0;
+  missed_pushes_.clear();
   request<LoggedIn>(LogIn{.name = name_}, [this, number = connections_](const LoggedIn&) {
     // It may have logged in again before this answer came.
     if (number != connections_) return;
@@ -177,10 +184,14 @@ void Client::check_answer(const Answer& answer, std::uint32_t said_before) {
     complain(fmt::format("the Actor has {} notes of connection {}, and {} were sent before",
                          answer.notes, connection_, said_before));
   }
-  // While others log in as the same, a push may already go to them.
-  if (is_settling_ && answer.pushes > heard_) {
-    complain(fmt::format("the Actor has pushed {} times, and {} were heard before the answer",
-                         answer.pushes, heard_));
+  // Pushes go to the session that is bound when they are made, the answer to the one that asked:
+  // they part when another client has logged in as the same. Then nothing more that is asked here
+  // reaches the Actor, so an answer to what is asked from now on shows that this was not the
+  // reason.
+  if (is_logged_in_ && answer.pushes > heard_ && missed_pushes_.empty()) {
+    missed_pushes_ = fmt::format(
+        "the Actor had pushed {} times, and {} were heard before the answer that says so",
+        answer.pushes, heard_);
   }
 }
 

@@ -89,7 +89,8 @@ class Client {
   std::uint32_t connection_ = 0;  // of the last log-in that succeeded
   std::uint32_t notes_ = 0;
   std::uint32_t heard_ = 0;
-  std::uint64_t life_ = 0;  // grows with each connection
+  std::string missed_pushes_;  // in words, once an answer has come before pushes made before it
+  std::uint64_t life_ = 0;     // grows with each connection
   bool is_logged_in_ = false;
   bool is_acting_ = false;
   spotmesh::Duration oldest_request_{};
