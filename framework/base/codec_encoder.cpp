@@ -47,10 +47,18 @@ std::uint32_t Encoder::vector_of(const std::vector<std::uint32_t>& offsets) {
   return builder_.EndVector(offsets.size());
 }
 
-Bytes Encoder::finish(std::uint32_t root) {
+ByteView Encoder::finish(std::uint32_t root) {
   builder_.Finish(flatbuffers::Offset<void>(root));
-  const auto* first = reinterpret_cast<const std::byte*>(builder_.GetBufferPointer());
-  return {first, first + builder_.GetSize()};
+  return {reinterpret_cast<const std::byte*>(builder_.GetBufferPointer()), builder_.GetSize()};
+}
+
+std::uint8_t* Encoder::FirstBuffer::allocate(std::size_t wanted) {
+  // A builder asks for its initial size once, and only for more after that.
+  return wanted == size ? bytes_.data() : new std::uint8_t[wanted];
+}
+
+void Encoder::FirstBuffer::deallocate(std::uint8_t* buffer, std::size_t) {
+  if (buffer != bytes_.data()) delete[] buffer;
 }
 
 }  // namespace spotmesh::codec

@@ -6,7 +6,7 @@
 
 #include <spotmesh/limits.hpp>
 
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 
 namespace spotmesh::mesh {
 namespace {
@@ -31,9 +31,9 @@ class Outbound::Batch final : public runtime::Flushable {
   explicit Batch(Outbound& outbound) : outbound_(&outbound) {}
   void flush() override { outbound_->flush(*this); }
 
-  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
-    runtime::pool_free(block, size);
+    pool_free(block, size);
   }
 
   std::vector<std::pair<Peer, session::Outgoing>> messages;

@@ -65,6 +65,8 @@ class ActorCell final : public runtime::RefCounted {
   // The Spot that contains it; null while it is being created. Any thread; changed by the strand
   // under the Actor's claim.
   runtime::Ref<SpotCell> spot() const;
+  // The same on a turn of this Actor: nothing changes it meanwhile, and it stays.
+  SpotCell* spot_in_turn() const { return spot_.get(); }
   void set_spot(runtime::Ref<SpotCell> spot);
 
   // Any thread.

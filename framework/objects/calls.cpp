@@ -111,10 +111,13 @@ SendCall&& SendCall::metadata(std::string key, std::string value) && {
 
 Task<Result<void>> SendCall::submit() {
   if (auto taken = take_submission(); !taken) return objects::failed<void>(taken.error());
-  Envelope envelope{.kind = kind_, .id = id_, .message = std::move(message_)};
+  Envelope envelope{.kind = kind_, .id = std::move(id_), .message = std::move(message_)};
   if (auto valid = check_target(envelope); !valid) return objects::failed<void>(valid.error());
   if (!caller_->may_call()) {
     return objects::failed<void>(caller_->require_turn(envelope.what()).error());
+  }
+  if (auto pushed = caller_->core().router->submit_here(envelope)) {
+    return objects::ready(*std::move(pushed));
   }
   auto accepted = runtime::make_completion<Result<void>>();
   envelope.accepted = accepted;

@@ -69,14 +69,14 @@ const registration::Handler* MessageJob::find_handler(const SpotCell* containing
 }
 
 Task<void> MessageJob::run(runtime::Turn& turn) {
-  const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
+  SpotCell* spot = actor_ != nullptr ? actor_->spot_in_turn() : spot_;
   turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, message_.packet_name(),
-                                               actor_, spot.get()));
+                                               actor_, spot));
   if (deadline_.has_value() && turn.now() >= *deadline_) {
     has_expired_ = true;
     return {};
   }
-  const registration::Handler* handler = find_handler(spot.get());
+  const registration::Handler* handler = find_handler(spot);
   if (handler == nullptr) {
     core_.metrics.no_handler.add();
     invocation_.error =
@@ -87,7 +87,7 @@ Task<void> MessageJob::run(runtime::Turn& turn) {
   context_.emplace(message_, deadline_);
   invocation_.context = &*context_;
   if (actor_ != nullptr) invocation_.actor = actor_->object();
-  if (spot) invocation_.spot = spot->object();
+  if (spot != nullptr) invocation_.spot = spot->object();
   return handler->invoke(invocation_);
 }
 

@@ -32,6 +32,9 @@ class MessageJob final : public runtime::Job {
   std::string_view what() const override;
   void refuse(const Error& error) override;
 
+  // The message of a job that no mailbox has taken.
+  Message give_back() { return std::move(message_); }
+
   // Whose turn waits for this message's reply.
   std::optional<ObjectName> asker() const { return reply_.asker(); }
 

@@ -6,10 +6,11 @@
 namespace spotmesh::objects {
 
 using spotmesh::Count;
+using spotmesh::SpreadCount;
 
 struct Metrics {
   // What became of messages that reached a mailbox.
-  Count handled;
+  SpreadCount handled;
   Count handler_errors;  // the handler returned an Error
   Count handler_throws;  // … or threw
   Count no_handler;

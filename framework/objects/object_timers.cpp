@@ -139,8 +139,8 @@ bool ObjectTimers::cancel(std::string_view key) {
 
 Task<void> ObjectTimers::run_tick(runtime::Turn& turn, std::string_view key,
                                   const TimerTick& tick) {
-  const runtime::Ref<SpotCell> spot = actor_ != nullptr ? actor_->spot() : runtime::Ref(spot_);
-  auto scope = std::make_unique<TickScope>(actor_, spot.get());
+  SpotCell* spot = actor_ != nullptr ? actor_->spot_in_turn() : spot_;
+  auto scope = std::make_unique<TickScope>(actor_, spot);
   TickScope& running = *scope;
   turn.set_scope(std::move(scope));
   running.invocation = {.actor = actor_ != nullptr ? actor_->object() : nullptr,

@@ -124,7 +124,6 @@ void ObjectsNode::let_go() {
     actor->timers().close();
     actor->mailbox().close(error);
     actor->drop_claims();
-    actor->set_spot({});
     core_->registry->remove(*actor);
   }
   core_->subscribers->clear();

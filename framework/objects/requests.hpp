@@ -15,7 +15,7 @@
 
 #include "objects/object_name.hpp"
 #include "runtime/completion.hpp"
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 #include "runtime/ref_counted.hpp"
 #include "runtime/timers.hpp"
 
@@ -39,9 +39,9 @@ class PendingRequest final : public runtime::RefCounted, private runtime::TimerE
   runtime::Completion<Result<Message>>& completion() { return *completion_; }
   const std::optional<ObjectName>& asker() const { return info_.asker; }
 
-  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
-    runtime::pool_free(block, size);
+    pool_free(block, size);
   }
 
  private:

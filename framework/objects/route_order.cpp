@@ -13,7 +13,7 @@
 #include "objects/core.hpp"
 #include "objects/peer_port.hpp"
 #include "objects/store_port.hpp"
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 
 namespace spotmesh::objects {
 
@@ -29,9 +29,9 @@ class RouteOrder::Unsaid final : public runtime::Flushable {
   explicit Unsaid(RouteOrder& order) : order_(order) {}
   void flush() override { order_.leave(*this); }
 
-  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
-    runtime::pool_free(block, size);
+    pool_free(block, size);
   }
 
   std::vector<Message> messages;

@@ -27,11 +27,12 @@ constexpr Duration look_interval = std::chrono::milliseconds(50);
 
 // The mailbox has room and is open, or the error names whose it is.
 template <typename Cell>
-Result<void> push_message(Cell& cell, const Envelope& envelope) {
-  auto pushed = cell.mailbox().push(
-      runtime::Lane::Application,
-      std::make_unique<MessageJob>(cell, envelope.message, envelope.deadline, envelope.reply));
+Result<void> push_message(Cell& cell, Envelope& envelope) {
+  std::unique_ptr<runtime::Job> job = std::make_unique<MessageJob>(
+      cell, std::move(envelope.message), envelope.deadline, envelope.reply);
+  auto pushed = cell.mailbox().try_push(runtime::Lane::Application, job);
   if (pushed) return pushed;
+  if (job != nullptr) envelope.message = static_cast<MessageJob&>(*job).give_back();
   return fail(Error(pushed.error().kind(),
                     fmt::format("{}: {}", envelope.what(), pushed.error().message())));
 }
@@ -77,6 +78,13 @@ Router::Local Router::find_local(TargetKind kind, std::string_view id) const {
   return {.spot = core_.registry->find_spot(id)};
 }
 
+std::optional<Result<void>> Router::submit_here(Envelope& envelope) {
+  // In this order, as in submit().
+  const Local local = find_local(envelope.kind, envelope.id);
+  if (!local || !waiting_->is_empty() || order_.has_unsaid()) return {};
+  return deliver(local, envelope);
+}
+
 void Router::submit(Envelope envelope) {
   // In this order: what must wait for an object that arrives here does so before it can be found.
   const Local local = find_local(envelope.kind, envelope.id);
@@ -90,19 +98,19 @@ void Router::submit(Envelope envelope) {
   if (!try_route(envelope)) waiting_->wait(std::move(envelope));
 }
 
-Result<void> Router::deliver(ActorCell& actor, const Envelope& envelope) {
+Result<void> Router::deliver(ActorCell& actor, Envelope& envelope) {
   return push_message(actor, envelope);
 }
 
-Result<void> Router::deliver(SpotCell& spot, const Envelope& envelope) {
+Result<void> Router::deliver(SpotCell& spot, Envelope& envelope) {
   return push_message(spot, envelope);
 }
 
-Result<void> Router::deliver(const Local& local, const Envelope& envelope) {
+Result<void> Router::deliver(const Local& local, Envelope& envelope) {
   return local.actor ? deliver(*local.actor, envelope) : deliver(*local.spot, envelope);
 }
 
-std::optional<Result<void>> Router::try_deliver(const Envelope& envelope) {
+std::optional<Result<void>> Router::try_deliver(Envelope& envelope) {
   const Local local = find_local(envelope.kind, envelope.id);
   if (!local) return {};
   return deliver(local, envelope);

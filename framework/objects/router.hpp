@@ -36,12 +36,16 @@ class Router {
 
   // The outcome goes to envelope.accepted or envelope.reply, perhaps within the call.
   void submit(Envelope envelope);
+  // The way of most messages: to whoever lives here under the id, when nothing waits for any id.
+  // Nothing: the envelope is untouched, and submit() has to see to it. Else as deliver().
+  std::optional<Result<void>> submit_here(Envelope& envelope);
 
-  // Straight to a mailbox of this node. When that fails, nothing has been told to the sender.
-  Result<void> deliver(ActorCell& actor, const Envelope& envelope);
-  Result<void> deliver(SpotCell& spot, const Envelope& envelope);
+  // Straight to a mailbox of this node, which takes the message out of the envelope. When that
+  // fails, nothing has been told to the sender.
+  Result<void> deliver(ActorCell& actor, Envelope& envelope);
+  Result<void> deliver(SpotCell& spot, Envelope& envelope);
   // The same for whoever lives here under the id; nothing when nobody does.
-  std::optional<Result<void>> try_deliver(const Envelope& envelope);
+  std::optional<Result<void>> try_deliver(Envelope& envelope);
 
   // The object is about to be found on this node. Strand only.
   void arrives(TargetKind kind, const std::string& id);
@@ -59,7 +63,7 @@ class Router {
   class HeldBack;
 
   Local find_local(TargetKind kind, std::string_view id) const;
-  Result<void> deliver(const Local& local, const Envelope& envelope);
+  Result<void> deliver(const Local& local, Envelope& envelope);
   // False when it must wait: no route is known, or what went along another must be taken first. The
   // envelope is untouched then.
   bool try_route(Envelope& envelope);

@@ -7,7 +7,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/limits.hpp>
 
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 
 namespace spotmesh::objects {
 
@@ -23,9 +23,9 @@ class WaitingMessages::Saying final : public runtime::Flushable {
     if (!std::exchange(is_said_, true)) waiting_->say(key_, std::move(envelope_));
   }
 
-  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
-    runtime::pool_free(block, size);
+    pool_free(block, size);
   }
 
  private:

@@ -18,6 +18,10 @@ Gate::~Gate() {
 
 Runnable::After Gate::run() {
   Instant now = environment_.clock.now();
+  return run_from(now);
+}
+
+Runnable::After Gate::run_from(Instant& now) {
   const Instant batch_end = now + limits::gate_batch_time;
   unsigned turns = 0;
   Outcome last = Outcome::None;

@@ -54,6 +54,7 @@ class Gate final : public RefCounted, public Runnable {
 
   // Called by the scheduler. Once it has returned Idle, the gate may be gone.
   After run() override;
+  After run_from(Instant& now) override;
 
   // Any thread: the suspended turn goes on in a later run(). Once per suspension. Does nothing when
   // the gate has been abandoned, and then does not look at `turn`.

@@ -10,7 +10,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/task.hpp>
 
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 
 namespace spotmesh::runtime {
 

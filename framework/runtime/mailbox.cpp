@@ -24,7 +24,7 @@ Mailbox::Mailbox(RefCounted& owner, Gate& gate) : Mailbox(owner, gate, Bounds())
 
 Mailbox::~Mailbox() { assert(state_ != State::Ready && state_ != State::Running); }
 
-Result<void> Mailbox::push(Lane lane, std::unique_ptr<Job> job) {
+Result<void> Mailbox::try_push(Lane lane, std::unique_ptr<Job>& job) {
   Gate* to_submit = nullptr;
   Jobs dropped;
   {

@@ -83,7 +83,9 @@ class Mailbox {
 
   // Any thread. CapacityExceeded when the lane is full, else the error of close(); the job is
   // destroyed without refuse() then, since the caller has the error in hand.
-  Result<void> push(Lane lane, std::unique_ptr<Job> job);
+  Result<void> push(Lane lane, std::unique_ptr<Job> job) { return try_push(lane, job); }
+  // The same, but a lane that is full, or closed, leaves the job to the caller.
+  Result<void> try_push(Lane lane, std::unique_ptr<Job>& job);
 
   // Any thread. A turn in progress goes on; no later application job starts until the matching
   // release_hold().

@@ -10,7 +10,7 @@
 #include <spotmesh/time.hpp>
 
 #include "runtime/job.hpp"
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 #include "runtime/ref_counted.hpp"
 
 namespace spotmesh::runtime {
@@ -41,7 +41,7 @@ using FlushList = std::vector<Ref<Flushable>>;
 
 // What the objects module hangs on a turn: which callback this is, what may be called in it, the
 // Joins it has registered. Destroyed when the turn has ended, after Job::finished().
-class TurnScope {
+class TurnScope : public Pooled {
  public:
   virtual ~TurnScope() = default;
 };

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 
 namespace spotmesh::stream {
 namespace {
@@ -22,9 +22,9 @@ class SessionOutbound::Batch final : public runtime::Flushable {
   explicit Batch(SessionOutbound& outbound) : outbound_(outbound), owner_(&outbound.owner_) {}
   void flush() override { outbound_.flush(*this); }
 
-  static void* operator new(std::size_t size) { return runtime::pool_allocate(size); }
+  static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept {
-    runtime::pool_free(block, size);
+    pool_free(block, size);
   }
 
   std::vector<SharedBytes> frames;

@@ -19,6 +19,5 @@ inline constexpr std::array<KnownSeed, 3> known_seeds = {{
     {"together", 1325, "what was sent to a former owner met the id again there, after later words"},
     {"together", 2189, "the game took the time until a late lease is renewed for a late answer"},
 }};
-}};
 
 }  // namespace simulation

@@ -122,6 +122,7 @@ void write_traits(Writer& out, const Schema& schema) {
     out.line("struct spotmesh::PacketTraits<{}> {{", name);
     out.line("  static const PacketDescriptor& descriptor();");
     out.line("  static Bytes encode(const {}& packet);", name);
+    out.line("  static SharedBytes encode_shared(const {}& packet);", name);
     out.line("  static Result<{}> decode(ByteView bytes);", name);
     out.line("};\n");
   }

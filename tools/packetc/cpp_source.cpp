@@ -48,6 +48,9 @@ void write_traits(Writer& out, const Schema& schema) {
     out.line("Bytes PacketTraits<{0}>::encode(const {0}& packet) {{", name);
     out.line("  return codec::Encoder::encode(packet);");
     out.line("}\n");
+    out.line("SharedBytes PacketTraits<{0}>::encode_shared(const {0}& packet) {{", name);
+    out.line("  return codec::Encoder::encode_shared(packet);");
+    out.line("}\n");
     out.line("Result<{0}> PacketTraits<{0}>::decode(ByteView bytes) {{", name);
     out.line("  return codec::decode_packet<{}>(bytes);", name);
     out.line("}\n");

@@ -1,9 +1,9 @@
 // Byte buffers.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,20 +27,43 @@ inline Bytes to_bytes(std::string_view text) {
 }
 
 // Immutable bytes shared by reference: a broadcast is encoded once and queued to many receivers.
-// Copying is cheap and safe from any thread. An empty value holds no allocation.
+// Copying is cheap and safe from any thread. An empty value holds no allocation, any other one.
 class SharedBytes {
  public:
   SharedBytes() = default;
-  explicit SharedBytes(Bytes bytes)
-      : bytes_(bytes.empty() ? nullptr : std::make_shared<const Bytes>(std::move(bytes))) {}
-  static SharedBytes copy_of(ByteView view) { return SharedBytes(Bytes(view.begin(), view.end())); }
+  explicit SharedBytes(const Bytes& bytes) : SharedBytes(copy_of(bytes)) {}
+  static SharedBytes copy_of(ByteView view);
+  SharedBytes(const SharedBytes& other) : block_(other.block_) {
+    if (block_ != nullptr) block_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  SharedBytes(SharedBytes&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  SharedBytes& operator=(SharedBytes other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~SharedBytes() {
+    if (block_ == nullptr) return;
+    // Who has the only reference is the only one who could make another.
+    if (block_->references.load(std::memory_order_acquire) == 1 ||
+        block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      end(block_);
+    }
+  }
 
-  ByteView view() const { return bytes_ ? ByteView(*bytes_) : ByteView(); }
-  std::size_t size() const { return bytes_ ? bytes_->size() : 0; }
-  bool empty() const { return size() == 0; }
+  ByteView view() const { return block_ ? ByteView(block_->bytes(), block_->size) : ByteView(); }
+  std::size_t size() const { return block_ ? block_->size : 0; }
+  bool empty() const { return block_ == nullptr; }
 
  private:
-  std::shared_ptr<const Bytes> bytes_;
+  // Stands before the bytes in one allocation, which are aligned as if they had their own.
+  struct alignas(16) Block {
+    std::atomic<std::uint32_t> references{1};
+    std::size_t size;
+    std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  static void end(Block* block) noexcept;
+
+  Block* block_ = nullptr;
 };
 
 }  // namespace spotmesh

@@ -27,7 +27,7 @@ class Message {
   // Encodes `packet` now; changing it afterwards changes nothing the receiver sees.
   template <Packet T>
   static Message of(const T& packet) {
-    return Message(PacketTraits<T>::descriptor(), SharedBytes(PacketTraits<T>::encode(packet)));
+    return Message(PacketTraits<T>::descriptor(), PacketTraits<T>::encode_shared(packet));
   }
 
   bool is_empty() const { return descriptor_ == nullptr; }

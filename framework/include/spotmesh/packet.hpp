@@ -36,6 +36,7 @@ using PacketSet = std::span<const PacketDescriptor* const>;
 // Specialized by generated code for each packet type T, a plain value struct:
 //   static const PacketDescriptor& descriptor();
 //   static Bytes encode(const T&);
+//   static SharedBytes encode_shared(const T&);  // the same bytes
 //   static Result<T> decode(ByteView);   // verifies first; ProtocolError names the packet
 template <typename T>
 struct PacketTraits;
@@ -44,6 +45,7 @@ template <typename T>
 concept Packet = requires(const T& packet, ByteView bytes) {
   { PacketTraits<T>::descriptor() } -> std::same_as<const PacketDescriptor&>;
   { PacketTraits<T>::encode(packet) } -> std::same_as<Bytes>;
+  { PacketTraits<T>::encode_shared(packet) } -> std::same_as<SharedBytes>;
   { PacketTraits<T>::decode(bytes) } -> std::same_as<Result<T>>;
 };
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/pool.hpp"
+#include "base/pool.hpp"
 #include "runtime/task_driver.hpp"
 
 namespace spotmesh::runtime::testing {

@@ -3,6 +3,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,10 +27,20 @@ static_assert(std::endian::native == std::endian::little,
 // a packet has the same bytes whichever way it was made.
 class Encoder {
  public:
+  Encoder() = default;
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
   template <typename T>
   static Bytes encode(const T& packet) {
     Encoder encoder;
-    return encoder.finish(encoder.table(packet));
+    const ByteView encoded = encoder.finish(encoder.table(packet));
+    return {encoded.begin(), encoded.end()};
+  }
+  template <typename T>
+  static SharedBytes encode_shared(const T& packet) {
+    Encoder encoder;
+    return SharedBytes::copy_of(encoder.finish(encoder.table(packet)));
   }
 
   std::uint32_t string(const std::string& value, Presence presence);
@@ -164,9 +175,23 @@ class Encoder {
   void enter_table();
   [[noreturn]] static void refuse_empty_union(const char* field);
   std::uint32_t vector_of(const std::vector<std::uint32_t>& offsets);
-  Bytes finish(std::uint32_t root);
+  // Valid until the encoder ends.
+  ByteView finish(std::uint32_t root);
 
-  flatbuffers::FlatBufferBuilder builder_{256};
+  // The first buffer of the builder lies in the encoder: most packets need no other.
+  class FirstBuffer final : public flatbuffers::Allocator {
+   public:
+    std::uint8_t* allocate(std::size_t size) override;
+    void deallocate(std::uint8_t* buffer, std::size_t size) override;
+
+    static constexpr std::size_t size = 512;
+
+   private:
+    alignas(16) std::array<std::uint8_t, size> bytes_;
+  };
+
+  FirstBuffer first_buffer_;
+  flatbuffers::FlatBufferBuilder builder_{FirstBuffer::size, &first_buffer_};
   std::uint32_t depth_ = 0;
 };
 

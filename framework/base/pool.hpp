@@ -1,14 +1,17 @@
-// The pool from which jobs, turns and coroutine frames come: they are made and freed per message.
+// The pool from which jobs, turns, coroutine frames and payloads come: they are made and freed per
+// message.
 #pragma once
 
 #include <cstddef>
 
-namespace spotmesh::runtime {
+namespace spotmesh {
 
 // Blocks up to pool_block_bytes are kept in lists of the calling thread, one per size class and
-// each bounded; larger ones and overflow go to the global heap. A block may be freed on another
-// thread than the one that got it: it then joins that thread's list. Under AddressSanitizer and
-// ThreadSanitizer every block goes to the heap, so that they see a use after free.
+// each bounded; larger ones go to the global heap. A block may be freed on another thread than the
+// one that got it. Where one thread makes what another one ends, lists that have become full cross
+// over whole, through a depot that all threads share and that is bounded, too. Under
+// AddressSanitizer and ThreadSanitizer every block goes to the heap, so that they see a use after
+// free.
 inline constexpr std::size_t pool_block_bytes = 1024;
 
 void* pool_allocate(std::size_t size);
@@ -22,4 +25,4 @@ class Pooled {
   static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 };
 
-}  // namespace spotmesh::runtime
+}  // namespace spotmesh
