@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "base/small_mutex.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace spotmesh::net {
@@ -70,7 +71,7 @@ class RunQueue {
     return count_;
   }
 
-  std::mutex mutex_;
+  SmallMutex mutex_;
   runtime::Runnable* first_ = nullptr;
   runtime::Runnable* last_ = nullptr;
   std::size_t count_ = 0;

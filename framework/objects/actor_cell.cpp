@@ -1,5 +1,6 @@
 #include "objects/actor_cell.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,13 +9,12 @@
 #include "objects/spot_cell.hpp"
 
 namespace spotmesh::objects {
-namespace {
 
-Logger logger_of(Core& core, const ActorId& id, const ActorType& type) {
-  return Logger(core.seams.log, "actor", {{"actor", id.text()}, {"type", type.name.text()}});
+Logger ActorCell::OwnCaller::make_logger() const {
+  return {core().seams.log,
+          "actor",
+          {{"actor", cell_.id_.text()}, {"type", cell_.type_.name.text()}}};
 }
-
-}  // namespace
 
 ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, ActorId id,
                      ObjectGeneration generation)
@@ -25,14 +25,15 @@ ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, A
       generation_(generation),
       own_gate_(core.new_gate()),
       gates_(core.gates),
-      gate_number_(gates_->add(*own_gate_)),
       mailbox_(*this, *own_gate_, core.config.mailbox),
       claims_(core, *this, mailbox_),
-      caller_(core, mesh.name, logger_of(core, id_, type)),
+      caller_(*this),
       timers_(core, mailbox_, type.handlers, this, nullptr),
-      context_(*this, caller_, timers_) {}
+      context_(*this, caller_, timers_) {
+  gates_->add(*own_gate_);
+}
 
-ActorCell::~ActorCell() { gates_->remove(gate_number_); }
+ActorCell::~ActorCell() { gates_->remove(*own_gate_); }
 
 ActorRef ActorCell::ref() const { return {id_, generation_, mesh_.name, core_.identity.rid}; }
 
@@ -70,24 +71,32 @@ void ActorCell::set_spot(runtime::Ref<SpotCell> spot) {
 
 std::optional<BindingIdentity> ActorCell::binding() const {
   std::lock_guard lock(mutex_);
-  return binding_;
+  if (binding_ == nullptr) return {};
+  return *binding_;
 }
 
-std::optional<BindingIdentity> ActorCell::set_binding(std::optional<BindingIdentity> binding) {
-  std::lock_guard lock(mutex_);
-  return std::exchange(binding_, std::move(binding));
+std::optional<BindingIdentity> ActorCell::set_binding(
+    const std::optional<BindingIdentity>& binding) {
+  auto before = binding ? std::make_unique<const BindingIdentity>(*binding) : nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    binding_.swap(before);
+  }
+  if (before == nullptr) return {};
+  return *before;
 }
 
 bool ActorCell::clear_binding(const BindingIdentity& binding) {
+  std::unique_ptr<const BindingIdentity> before;  // ends outside the lock
   std::lock_guard lock(mutex_);
-  if (binding_ != binding) return false;
-  binding_.reset();
+  if (binding_ == nullptr || *binding_ != binding) return false;
+  before = std::move(binding_);
   return true;
 }
 
 bool ActorCell::is_bound_to(const BindingIdentity& binding) const {
   std::lock_guard lock(mutex_);
-  return binding_ == binding;
+  return binding_ != nullptr && *binding_ == binding;
 }
 
 }  // namespace spotmesh::objects

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +12,11 @@
 #include <spotmesh/context.hpp>
 #include <spotmesh/ids.hpp>
 
-#include "location/authority.hpp"
+#include "base/small_mutex.hpp"
 #include "objects/caller.hpp"
 #include "objects/claims.hpp"
 #include "objects/frozen_application.hpp"
+#include "objects/held_authority.hpp"
 #include "objects/object_state.hpp"
 #include "objects/object_timers.hpp"
 #include "objects/session_routes.hpp"
@@ -72,7 +72,7 @@ class ActorCell final : public runtime::RefCounted {
   // Any thread.
   std::optional<BindingIdentity> binding() const;
   // The binding that was there before.
-  std::optional<BindingIdentity> set_binding(std::optional<BindingIdentity> binding);
+  std::optional<BindingIdentity> set_binding(const std::optional<BindingIdentity>& binding);
   // Whether it was the present one and is now gone.
   bool clear_binding(const BindingIdentity& binding);
   bool is_bound_to(const BindingIdentity& binding) const;
@@ -95,13 +95,22 @@ class ActorCell final : public runtime::RefCounted {
 
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
-  std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Actor
+  std::optional<HeldAuthority> authority;  // as the store has it; of a Ready Actor
   bool is_record_going = false;     // the end of the record has begun: it is not asserted again
   bool is_to_be_destroyed = false;  // when no Join is pending any more
   // The node ends: claims that nobody will grant any more let go of what they keep.
   void drop_claims() { claims_.drop(); }
 
  private:
+  class OwnCaller final : public Caller {
+   public:
+    explicit OwnCaller(ActorCell& cell) : Caller(cell.core_, cell.mesh_.name), cell_(cell) {}
+
+   private:
+    Logger make_logger() const override;
+    ActorCell& cell_;
+  };
+
   ~ActorCell() override;
 
   Core& core_;
@@ -111,17 +120,16 @@ class ActorCell final : public runtime::RefCounted {
   const ObjectGeneration generation_;
   runtime::Ref<runtime::Gate> own_gate_;
   const std::shared_ptr<LiveGates> gates_;
-  const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
   Claims claims_;
-  Caller caller_;
+  OwnCaller caller_;
   ObjectTimers timers_;
   ActorContext context_;
   std::unique_ptr<Actor> object_;
 
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;  // the next two
   runtime::Ref<SpotCell> spot_;
-  std::optional<BindingIdentity> binding_;
+  std::unique_ptr<const BindingIdentity> binding_;  // null: none, as with most
 
   std::atomic<bool> is_in_transition_{false};
 };

@@ -54,7 +54,7 @@ Result<void> BindingTable::bind_local(ActorCell& actor, const ActorRef& ref,
         fmt::format("{} has been bound anew since this bind was made", actor.name())));
   }
   const SessionId session = binding.session;
-  const auto former = actor.set_binding(std::move(binding));
+  const auto former = actor.set_binding(binding);
   core_.emit("actor.bound", actor.id().text(), {{"session", to_string(session)}});
   if (former.has_value() && former->session != session && core_.sessions != nullptr) {
     core_.sessions->on_replaced(*former, actor.ref());

@@ -1,7 +1,8 @@
 // Caller: on whose behalf a context's calls are made.
 #pragma once
 
-#include <string>
+#include <atomic>
+#include <string_view>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/logger.hpp>
@@ -16,13 +17,16 @@ class Core;
 
 class Caller {
  public:
-  // `mesh_name` is empty for a session.
-  Caller(Core& core, std::string mesh_name, Logger logger)
-      : core_(core), mesh_name_(std::move(mesh_name)), logger_(std::move(logger)) {}
+  // `mesh_name` is empty for a session, and outlives this.
+  Caller(Core& core, std::string_view mesh_name) : core_(core), mesh_name_(mesh_name) {}
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+  virtual ~Caller();
 
   Core& core() const { return core_; }
-  const std::string& mesh_name() const { return mesh_name_; }
-  const Logger& logger() const { return logger_; }
+  std::string_view mesh_name() const { return mesh_name_; }
+  // Made when it is first asked for, which most objects never do. Any thread.
+  const Logger& logger() const;
 
   // The turn that a call is made on: InvalidOperation outside every turn, ShuttingDown when the
   // node takes no new work. `what` names the call ("send to Actor 'x'").
@@ -31,9 +35,11 @@ class Caller {
   bool may_call() const;
 
  private:
+  virtual Logger make_logger() const = 0;
+
   Core& core_;
-  std::string mesh_name_;
-  Logger logger_;
+  const std::string_view mesh_name_;
+  mutable std::atomic<const Logger*> logger_{nullptr};
 };
 
 }  // namespace spotmesh::objects

@@ -112,12 +112,15 @@ SendCall&& SendCall::metadata(std::string key, std::string value) && {
 Task<Result<void>> SendCall::submit() {
   if (auto taken = take_submission(); !taken) return objects::failed<void>(taken.error());
   Envelope envelope{.kind = kind_, .id = std::move(id_), .message = std::move(message_)};
+  // The way of most messages. An id under which something lives is a sound one.
+  if (caller_->may_call() && objects::check_message(envelope.message)) {
+    if (auto pushed = caller_->core().router->submit_here(envelope)) {
+      return objects::ready(*std::move(pushed));
+    }
+  }
   if (auto valid = check_target(envelope); !valid) return objects::failed<void>(valid.error());
   if (!caller_->may_call()) {
     return objects::failed<void>(caller_->require_turn(envelope.what()).error());
-  }
-  if (auto pushed = caller_->core().router->submit_here(envelope)) {
-    return objects::ready(*std::move(pushed));
   }
   auto accepted = runtime::make_completion<Result<void>>();
   envelope.accepted = accepted;

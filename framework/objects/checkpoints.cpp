@@ -182,7 +182,7 @@ void Checkpoints::write(const std::shared_ptr<Entry>& entry, Bytes state) {
   const ActorCell& actor = *entry->actor;
   const Ref<SpotCell> spot = actor.spot();
   location::Commit commit = location::write_checkpoint(
-      core_.lease->view(), actor.id(), *actor.authority,
+      core_.lease->view(), actor.id(), actor.authority->unpacked(),
       {location::keys::spot(spot->id()), spot->authority->version}, entry->version,
       {.stable_type = actor.type().name,
        .object_generation = actor.generation(),

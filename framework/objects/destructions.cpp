@@ -227,7 +227,7 @@ void Destructions::remove_record(const Ref<ActorCell>& actor, Instant deadline) 
       {.what = "destroy of " + actor->name(),
        .key = location::keys::actor(actor->id()),
        .generation = actor->generation(),
-       .version = actor->authority->version,
+       .version = actor->authority->version(),
        .deadline = deadline,
        .companions = core_.checkpoints->end(*actor)},
       [this, actor](const Error& error) { tell(waiting_actors_, *actor, error); },

@@ -48,6 +48,7 @@ SpotType freeze(const registration::SpotType& model, std::string name) {
 HandlerTable::HandlerTable(const registration::HandlerList& list) : timers_(list.timers()) {
   for (const registration::Handler& handler : list.handlers()) {
     by_key_[key_of(handler.receiver, handler.kind, handler.packet->id)].push_back(&handler);
+    if (handler.receiver == registration::Receiver::Actor) has_any_for_actors_ = true;
     if (handler.topic.has_value()) topics_.push_back(*handler.topic);
   }
   std::ranges::sort(topics_);
@@ -77,6 +78,7 @@ const registration::Handler* HandlerTable::find_for_actor(registration::MessageK
                                                           PacketId packet,
                                                           registration::ClassTag actor_class,
                                                           const Actor& actor) const {
+  if (!has_any_for_actors_) return nullptr;
   const auto* found = candidates(key_of(registration::Receiver::Actor, kind, packet));
   if (found == nullptr) return nullptr;
   for (const registration::Handler* handler : *found) {

@@ -49,6 +49,7 @@ class HandlerTable {
   std::span<const registration::Timer> timers_;
   std::vector<registration::Topic> topics_;
   std::unordered_map<std::uint64_t, std::vector<const registration::Handler*>> by_key_;
+  bool has_any_for_actors_ = false;  // of a Spot's class: most have none
 };
 
 struct ActorType {

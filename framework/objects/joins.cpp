@@ -229,8 +229,10 @@ void Joins::Run::perform(join::CommitMembership&) {
 void Joins::Run::on_settled(const location::SettleOutcome& outcome) {
   const bool is_applied = outcome.kind == location::SettleOutcome::Kind::Applied;
   if (is_applied) {
-    actor_->authority = location::VersionedAuthority{*std::exchange(committing_, std::nullopt),
-                                                     outcome.versions.front()};
+    actor_->authority.emplace(
+        location::VersionedAuthority{*std::exchange(committing_, std::nullopt),
+                                     outcome.versions.front()},
+        target_->member_authority);
   }
   core_.reassertions->settled(actor_);
   if (is_applied) return feed(join::Committed{});

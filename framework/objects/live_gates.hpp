@@ -1,8 +1,6 @@
 // LiveGates: every gate of this node's objects, so that none outlives the node's end.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -14,28 +12,33 @@ namespace spotmesh::objects {
 // Any thread.
 class LiveGates {
  public:
-  // The number by which remove() knows it. The caller keeps the gate until remove() has returned.
-  std::uint64_t add(runtime::Gate& gate) {
+  // The caller keeps the gate until remove() has returned.
+  void add(runtime::Gate& gate) {
     std::lock_guard lock(mutex_);
-    gates_.emplace(++last_, &gate);
-    return last_;
+    gate.previous_live = last_;
+    (last_ == nullptr ? first_ : last_->next_live) = &gate;
+    last_ = &gate;
   }
-  void remove(std::uint64_t number) {
+  void remove(runtime::Gate& gate) {
     std::lock_guard lock(mutex_);
-    gates_.erase(number);
+    (gate.previous_live == nullptr ? first_ : gate.previous_live->next_live) = gate.next_live;
+    (gate.next_live == nullptr ? last_ : gate.next_live->previous_live) = gate.previous_live;
+    gate.previous_live = gate.next_live = nullptr;
   }
   // In the order of their making.
   std::vector<runtime::Ref<runtime::Gate>> all() const {
     std::lock_guard lock(mutex_);
     std::vector<runtime::Ref<runtime::Gate>> found;
-    for (const auto& [number, gate] : gates_) found.emplace_back(gate);
+    for (runtime::Gate* gate = first_; gate != nullptr; gate = gate->next_live) {
+      found.emplace_back(gate);
+    }
     return found;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::uint64_t last_ = 0;
-  std::map<std::uint64_t, runtime::Gate*> gates_;
+  runtime::Gate* first_ = nullptr;
+  runtime::Gate* last_ = nullptr;
 };
 
 }  // namespace spotmesh::objects

@@ -17,7 +17,7 @@ location::Membership membership_in(const SpotCell& spot) {
 
 location::AuthorityRecord moved_record(const ActorCell& actor, const SpotCell& former,
                                        const SpotCell& target) {
-  location::AuthorityRecord record = actor.authority->record;
+  location::AuthorityRecord record = actor.authority->record();
   if (record.membership.has_value() && record.membership->owner_follows_spot) {
     record.owner_generation.value += former.authority->record.owner_generation.value -
                                      record.membership->spot_owner_generation_at_join.value;
@@ -30,7 +30,7 @@ location::Commit membership_commit(const location::LeaseView& lease, const Actor
                                    const SpotCell& former, const SpotCell& target,
                                    const location::AuthorityRecord& moved) {
   location::Commit commit = location::write_object(lease, location::keys::actor(actor.id()),
-                                                   actor.authority->version, moved);
+                                                   actor.authority->version(), moved);
   commit.conditions.push_back({location::keys::spot(former.id()), former.authority->version});
   commit.conditions.push_back({location::keys::spot(target.id()), target.authority->version});
   return commit;

@@ -103,7 +103,7 @@ void ObjectsNode::Stopping::remove_records() {
   for (const auto& actor : core_.registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(core_.stopping_error());
-    records_.push_back({location::keys::actor(actor->id()), actor->authority->version});
+    records_.push_back({location::keys::actor(actor->id()), actor->authority->version()});
   }
   core_.subscribers->clear();
   core_.subscriptions->append_marks(records_);

@@ -1,6 +1,7 @@
 #include "objects/object_timers.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,8 +31,7 @@ ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerT
       mailbox_(mailbox),
       handlers_(handlers),
       actor_(actor),
-      spot_(spot),
-      timers_(core.seams.clock, core.seams.timers, mailbox, *this) {
+      spot_(spot) {
   if (spot_ == nullptr || !spot_->type().model->has_gate_per_timer) return;
   for (const registration::Timer& timer : handlers_.timers()) {
     runtime::TimerOwner& owner = *this;
@@ -43,11 +43,28 @@ ObjectTimers::~ObjectTimers() = default;
 
 runtime::KeyedTimers& ObjectTimers::timers_of(std::string_view key) {
   const auto lane = std::ranges::find(lanes_, key, &TimerLane::key);
-  return lane == lanes_.end() ? timers_ : (*lane)->timers();
+  if (lane != lanes_.end()) return (*lane)->timers();
+  std::lock_guard lock(mutex_);
+  if (timers_ == nullptr) {
+    runtime::TimerOwner& owner = *this;
+    timers_ = std::make_unique<runtime::KeyedTimers>(core_.seams.clock, core_.seams.timers,
+                                                     mailbox_, owner);
+    if (is_closed_) timers_->close();
+  }
+  return *timers_;
+}
+
+runtime::KeyedTimers* ObjectTimers::started_timers() {
+  std::lock_guard lock(mutex_);
+  return timers_.get();
 }
 
 void ObjectTimers::close() {
-  timers_.close();
+  {
+    std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+  if (auto* timers = started_timers()) timers->close();
   for (const auto& lane : lanes_) lane->timers().close();
 }
 

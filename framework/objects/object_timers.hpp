@@ -15,6 +15,7 @@
 #include <spotmesh/time.hpp>
 #include <spotmesh/timer_control.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/keyed_timers.hpp"
 #include "runtime/mailbox.hpp"
 
@@ -65,6 +66,7 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   Result<const registration::Timer*> require(std::string_view key) const;
   bool is_own_turn() const;
   runtime::KeyedTimers& timers_of(std::string_view key);
+  runtime::KeyedTimers* started_timers();
   void pause_from(std::size_t lane, std::function<void()> then);
   std::string owner_name() const;
 
@@ -73,7 +75,9 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   const HandlerTable& handlers_;
   ActorCell* actor_;
   SpotCell* spot_;
-  runtime::KeyedTimers timers_;
+  SmallMutex mutex_;  // the next two
+  bool is_closed_ = false;
+  std::unique_ptr<runtime::KeyedTimers> timers_;  // null until one is started; stays then
   std::vector<std::unique_ptr<TimerLane>> lanes_;  // of a PerActor Spot, one per declared key
 };
 

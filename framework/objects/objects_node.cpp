@@ -23,6 +23,21 @@
 #include "objects/turn_watch.hpp"
 
 namespace spotmesh::objects {
+namespace {
+
+class SessionCaller final : public Caller {
+ public:
+  SessionCaller(Core& core, const SessionId& session) : Caller(core, {}), session_(session) {}
+
+ private:
+  Logger make_logger() const override {
+    return {core().seams.log, "session", {{"session", to_string(session_)}}};
+  }
+
+  const SessionId session_;
+};
+
+}  // namespace
 
 ObjectsNode::ObjectsNode(const FrozenApplication& application, NodeIdentity identity,
                          ObjectsConfig config, const Seams& seams) {
@@ -141,9 +156,7 @@ void ObjectsNode::let_go() {
 Bindings& ObjectsNode::bindings() { return *core_->bindings; }
 
 std::unique_ptr<Caller> ObjectsNode::new_session_caller(const SessionId& session) {
-  return std::make_unique<Caller>(
-      *core_, std::string(),
-      Logger(core_->seams.log, "session", {{"session", to_string(session)}}));
+  return std::make_unique<SessionCaller>(*core_, session);
 }
 
 const NodeIdentity& ObjectsNode::identity() const { return core_->identity; }

@@ -18,7 +18,7 @@ namespace {
 
 Result<std::string> mesh_of(const objects::Caller& caller,
                             const std::optional<std::string>& wanted) {
-  if (!wanted.has_value() && !caller.mesh_name().empty()) return caller.mesh_name();
+  if (!wanted.has_value() && !caller.mesh_name().empty()) return std::string(caller.mesh_name());
   auto mesh = caller.core().application.choose_mesh(wanted);
   if (!mesh) return fail(mesh.error());
   return (*mesh)->name;

@@ -89,7 +89,8 @@ void Reassertions::begin() {
   }
   for (const auto& actor : core_.registry->actors()) {
     if (actor->is_record_going) continue;
-    add(location::keys::actor(actor->id()), {.actor = actor, .spot = {}}, actor->authority->record);
+    add(location::keys::actor(actor->id()), {.actor = actor, .spot = {}},
+        actor->authority->record());
   }
   core_.log(
       LogLevel::Warning,
@@ -128,8 +129,8 @@ bool Reassertions::is_wanted(const std::string& key, const Cell& cell,
 void Reassertions::exposed(const Ref<ActorCell>& actor) {
   const std::string key = location::keys::actor(actor->id());
   const Cell cell{.actor = actor, .spot = {}};
-  if (!is_wanted(key, cell, actor->authority->version)) return;
-  assert_all({{key, cell}}, {{.key = key, .record = actor->authority->record}});
+  if (!is_wanted(key, cell, actor->authority->version())) return;
+  assert_all({{key, cell}}, {{.key = key, .record = actor->authority->record()}});
 }
 
 void Reassertions::exposed(const Ref<SpotCell>& spot) {
@@ -152,7 +153,7 @@ void Reassertions::forget(const std::string& key) {
 void Reassertions::on_asserted(const Cell& cell, const location::StoreVersion& version) {
   core_.metrics.reasserted_objects.add();
   if (cell.actor) {
-    cell.actor->authority->version = version;
+    cell.actor->authority->set_version(version);
   } else {
     cell.spot->authority->version = version;
   }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include <spotmesh/ids.hpp>
 
+#include "base/small_mutex.hpp"
 #include "objects/actor_cell.hpp"
 #include "objects/spot_cell.hpp"
 #include "runtime/ref_counted.hpp"
@@ -25,14 +25,8 @@ class Registry {
  public:
   runtime::Ref<ActorCell> find_actor(std::string_view id) const { return actors_.find(id); }
   runtime::Ref<SpotCell> find_spot(std::string_view id) const { return spots_.find(id); }
-  void add(runtime::Ref<ActorCell> cell) {
-    std::string id = cell->id().text();
-    actors_.add(std::move(id), std::move(cell));
-  }
-  void add(runtime::Ref<SpotCell> cell) {
-    std::string id = cell->id().text();
-    spots_.add(std::move(id), std::move(cell));
-  }
+  void add(runtime::Ref<ActorCell> cell) { actors_.add(std::move(cell)); }
+  void add(runtime::Ref<SpotCell> cell) { spots_.add(std::move(cell)); }
   // This very cell. An id may have come to life again here before the store's answer to the end of
   // its former incarnation has arrived.
   void remove(const ActorCell& cell) { actors_.remove(cell); }
@@ -60,11 +54,16 @@ class Registry {
       const auto found = shard.cells.find(id);
       return found == shard.cells.end() ? runtime::Ref<Cell>() : found->second;
     }
-    void add(std::string id, runtime::Ref<Cell> cell) {
+    void add(runtime::Ref<Cell> cell) {
       runtime::Ref<Cell> last;  // ends outside the lock
+      const std::string_view id = cell->id().text();
       Shard& shard = shard_of(id);
       std::lock_guard lock(shard.mutex);
-      last = std::exchange(shard.cells[std::move(id)], std::move(cell));
+      if (const auto former = shard.cells.find(id); former != shard.cells.end()) {
+        last = std::move(former->second);
+        shard.cells.erase(former);
+      }
+      shard.cells.emplace(id, std::move(cell));
     }
     void remove(const Cell& cell) {
       runtime::Ref<Cell> last;  // ends outside the lock
@@ -91,19 +90,18 @@ class Registry {
     }
 
    private:
-    struct Hash {
-      using is_transparent = void;
-      std::size_t operator()(std::string_view id) const {
-        return std::hash<std::string_view>{}(id);
-      }
-    };
-    struct Shard {
-      mutable std::mutex mutex;
-      std::unordered_map<std::string, runtime::Ref<Cell>, Hash, std::equal_to<>> cells;
+    // On lines of memory of its own, since every message looks into one. The keys are the ids in
+    // the cells.
+    struct alignas(64) Shard {
+      mutable SmallMutex mutex;
+      std::unordered_map<std::string_view, runtime::Ref<Cell>> cells;
     };
 
-    const Shard& shard_of(std::string_view id) const { return shards_[Hash{}(id) % shard_count]; }
-    Shard& shard_of(std::string_view id) { return shards_[Hash{}(id) % shard_count]; }
+    static std::size_t index_of(std::string_view id) {
+      return std::hash<std::string_view>{}(id) % shard_count;
+    }
+    const Shard& shard_of(std::string_view id) const { return shards_[index_of(id)]; }
+    Shard& shard_of(std::string_view id) { return shards_[index_of(id)]; }
 
     std::array<Shard, shard_count> shards_;
   };

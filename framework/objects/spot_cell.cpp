@@ -9,13 +9,10 @@
 #include "objects/turn_scope.hpp"
 
 namespace spotmesh::objects {
-namespace {
 
-Logger logger_of(Core& core, const SpotId& id, const SpotType& type) {
-  return Logger(core.seams.log, "spot", {{"spot", id.text()}, {"type", type.name}});
+Logger SpotCell::OwnCaller::make_logger() const {
+  return {core().seams.log, "spot", {{"spot", cell_.id_.text()}, {"type", cell_.type_.name}}};
 }
-
-}  // namespace
 
 SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, SpotId id,
                    ObjectGeneration generation, location::ObjectKind kind)
@@ -27,14 +24,15 @@ SpotCell::SpotCell(Core& core, const MeshTypes& mesh, const SpotType& type, Spot
       kind_(kind),
       gate_(core.new_gate()),
       gates_(core.gates),
-      gate_number_(gates_->add(*gate_)),
       mailbox_(*this, *gate_, core.config.mailbox, runtime::OnYield::LeaveMailbox),
       claims_(core, *this, mailbox_),
-      caller_(core, mesh.name, logger_of(core, id_, type)),
+      caller_(*this),
       timers_(core, mailbox_, type.handlers, nullptr, this),
-      context_(*this, caller_, timers_) {}
+      context_(*this, caller_, timers_) {
+  gates_->add(*gate_);
+}
 
-SpotCell::~SpotCell() { gates_->remove(gate_number_); }
+SpotCell::~SpotCell() { gates_->remove(*gate_); }
 
 SpotRef SpotCell::ref() const { return {id_, generation_, mesh_.name, core_.identity.rid}; }
 

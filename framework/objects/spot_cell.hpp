@@ -17,6 +17,7 @@
 #include "objects/caller.hpp"
 #include "objects/claims.hpp"
 #include "objects/frozen_application.hpp"
+#include "objects/held_authority.hpp"
 #include "objects/object_state.hpp"
 #include "objects/object_timers.hpp"
 #include "runtime/gate.hpp"
@@ -105,12 +106,22 @@ class SpotCell final : public runtime::RefCounted {
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Spot
-  bool is_record_going = false;  // the end of the record has begun: it is not asserted again
+  AuthorityParts member_authority;  // what its members' have alike
+  bool is_record_going = false;     // the end of the record has begun: it is not asserted again
   std::size_t transitions = 0;   // Joins and departures that have not ended
   bool closes_when_empty = false;
   bool is_empty() const { return member_count.load() == 0 && transitions == 0; }
 
  private:
+  class OwnCaller final : public Caller {
+   public:
+    explicit OwnCaller(SpotCell& cell) : Caller(cell.core_, cell.mesh_.name), cell_(cell) {}
+
+   private:
+    Logger make_logger() const override;
+    SpotCell& cell_;
+  };
+
   ~SpotCell() override;
 
   Core& core_;
@@ -121,10 +132,9 @@ class SpotCell final : public runtime::RefCounted {
   const location::ObjectKind kind_;
   runtime::Ref<runtime::Gate> gate_;
   const std::shared_ptr<LiveGates> gates_;
-  const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
   Claims claims_;
-  Caller caller_;
+  OwnCaller caller_;
   ObjectTimers timers_;
   SpotContext context_;
   std::unique_ptr<Spot> object_;

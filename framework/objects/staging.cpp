@@ -59,7 +59,7 @@ class ActorStaging final : public Staging, public std::enable_shared_from_this<A
   }
 
   void expose(location::VersionedAuthority authority) override {
-    cell_->authority = std::move(authority);
+    cell_->authority.emplace(std::move(authority), entry_->member_authority);
     cell_->state = CellState::Ready;
     cell_->set_spot(entry_);
     entry_->member_count.fetch_add(1);

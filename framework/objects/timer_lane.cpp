@@ -9,11 +9,12 @@ TimerLane::TimerLane(Core& core, runtime::RefCounted& spot, runtime::TimerOwner&
     : key_(key),
       gate_(core.new_gate()),
       gates_(core.gates),
-      gate_number_(gates_->add(*gate_)),
       mailbox_(spot, *gate_, core.config.mailbox),
       claims_(core, spot, mailbox_),
-      timers_(core.seams.clock, core.seams.timers, mailbox_, owner) {}
+      timers_(core.seams.clock, core.seams.timers, mailbox_, owner) {
+  gates_->add(*gate_);
+}
 
-TimerLane::~TimerLane() { gates_->remove(gate_number_); }
+TimerLane::~TimerLane() { gates_->remove(*gate_); }
 
 }  // namespace spotmesh::objects

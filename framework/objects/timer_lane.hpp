@@ -1,7 +1,6 @@
 // TimerLane: one timer key of a PerActor Spot, with a gate and a mailbox of its own.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -33,7 +32,6 @@ class TimerLane {
   const std::string_view key_;
   runtime::Ref<runtime::Gate> gate_;
   const std::shared_ptr<LiveGates> gates_;
-  const std::uint64_t gate_number_;
   runtime::Mailbox mailbox_;
   Claims claims_;
   runtime::KeyedTimers timers_;

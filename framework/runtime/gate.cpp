@@ -1,6 +1,7 @@
 #include "runtime/gate.hpp"
 
 #include <cassert>
+#include <mutex>
 #include <utility>
 
 #include <spotmesh/limits.hpp>
@@ -112,6 +113,8 @@ Gate::Step Gate::next_step(Outcome last, bool is_open, bool is_batch_over) {
     return Step::Abandoned;
   }
   if (!has_work_locked()) {
+    // An idle gate keeps no spare turn: there are a million of them, and the pool has some.
+    if (!is_active_) turn_.reset();
     is_submitted_ = false;
     return Step::Idle;
   }

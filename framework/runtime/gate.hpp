@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 #include <spotmesh/time.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/admission.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/faults.hpp"
@@ -76,6 +76,10 @@ class Gate final : public RefCounted, public Runnable {
   State state() const;
   Faults* faults() const { return environment_.faults; }
 
+  // The owner's, for a list of its gates.
+  Gate* previous_live = nullptr;
+  Gate* next_live = nullptr;
+
  private:
   friend class Mailbox;
   enum class Outcome { None, Skipped, Ended, Waiting, Yielded };
@@ -112,7 +116,7 @@ class Gate final : public RefCounted, public Runnable {
 
   const GateEnvironment environment_;
 
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;
   bool is_submitted_ = false;  // submitted, running or parked; the gate then holds itself
   bool is_abandoned_ = false;
   bool is_active_ = false;          // `turn_` is executing or awaits

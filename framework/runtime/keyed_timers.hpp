@@ -6,7 +6,6 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <spotmesh/task.hpp>
 #include <spotmesh/timer.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/ref_counted.hpp"
@@ -107,7 +107,7 @@ class KeyedTimers {
   TimerOwner& owner_;
   const std::size_t bound_;
 
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;
   std::map<std::string, Ref<Timer>, std::less<>> by_key_;
   std::uint64_t last_generation_ = 0;
   bool is_closed_ = false;

@@ -1,6 +1,7 @@
 #include "runtime/mailbox.hpp"
 
 #include <cassert>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>

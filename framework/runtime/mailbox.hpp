@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +13,7 @@
 #include <spotmesh/limits.hpp>
 #include <spotmesh/time.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/job.hpp"
 #include "runtime/ref_counted.hpp"
 
@@ -158,7 +158,7 @@ class Mailbox {
   bool list_locked(Gate*& to_submit, Jobs& dropped);
   void close_abandoned_locked(Jobs& dropped);
 
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;
   RefCounted& owner_;
   Ref<Gate> gate_;
   const Bounds bounds_;
