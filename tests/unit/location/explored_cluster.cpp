@@ -176,43 +176,9 @@ void ExploredCluster::add_faults(std::vector<ExploredStep>& steps) const {
 }
 
 void ExploredCluster::take(const ExploredStep& step) {
-  const std::size_t index = step.index;
   switch (step.kind) {
     case Kind::Tick:
       tick();
-      break;
-    case Kind::Execute:
-      execute(index);
-      break;
-    case Kind::ExecuteUnknown:
-      execute_unknown(index);
-      break;
-    case Kind::ApplyLate: {
-      const Commit late = *std::exchange(plain_.processes[index].late, std::nullopt);
-      apply(index, late, Instant{Duration::min()});
-      break;
-    }
-    case Kind::ApplyStalled: {
-      auto operation = change(index).take_operation();
-      const CommitResult result = apply(index, *operation.commit(), operation.sent);
-      plain_.processes[index].answer = Answer{std::move(operation), result};
-      break;
-    }
-    case Kind::Answer:
-      hear(index);
-      break;
-    case Kind::FireTimers:
-      change(index).fire_timers(plain_.now);
-      after(index);
-      break;
-    case Kind::Ask:
-      if (index == A) plain_.may_ask = false;
-      change(index).get_or_create(plain_.now);
-      after(index);
-      break;
-    case Kind::EndFactory:
-      change(index).end_factory(plain_.now);
-      after(index);
       break;
     case Kind::BeginTurn:
       begin_turn();
@@ -234,11 +200,47 @@ void ExploredCluster::take(const ExploredStep& step) {
       plain_.store.is_away = false;
       break;
     case Kind::Forget:
-      forget(index);
+      forget(step.index);
       break;
+    default:
+      take_node_step(step.kind, step.index);
   }
   check();
   execute_beats();
+}
+
+void ExploredCluster::take_node_step(Kind kind, std::size_t index) {
+  Process& process = plain_.processes[index];
+  switch (kind) {
+    case Kind::Execute:
+      return execute(index);
+    case Kind::ExecuteUnknown:
+      return execute_unknown(index);
+    case Kind::ApplyLate:
+      apply(index, *std::exchange(process.late, std::nullopt), Instant{Duration::min()});
+      return;
+    case Kind::ApplyStalled: {
+      auto operation = change(index).take_operation();
+      const CommitResult result = apply(index, *operation.commit(), operation.sent);
+      process.answer = Answer{std::move(operation), result};
+      return;
+    }
+    case Kind::Answer:
+      return hear(index);
+    case Kind::FireTimers:
+      change(index).fire_timers(plain_.now);
+      break;
+    case Kind::Ask:
+      if (index == A) plain_.may_ask = false;
+      change(index).get_or_create(plain_.now);
+      break;
+    case Kind::EndFactory:
+      change(index).end_factory(plain_.now);
+      break;
+    default:
+      return;
+  }
+  after(index);
 }
 
 // Beats and the readings of beats touch nothing that anything else touches but a fence, so they are

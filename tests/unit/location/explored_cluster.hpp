@@ -130,6 +130,7 @@ class ExploredCluster {
 
   void add_node_steps(std::size_t index, std::vector<ExploredStep>& steps) const;
   void add_faults(std::vector<ExploredStep>& steps) const;
+  void take_node_step(ExploredStep::Kind kind, std::size_t index);
   void execute_beats();
   void execute(std::size_t index);
   void execute_unknown(std::size_t index);
