@@ -32,9 +32,7 @@ class Outbound::Batch final : public runtime::Flushable {
   void flush() override { outbound_->flush(*this); }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }
-  static void operator delete(void* block, std::size_t size) noexcept {
-    pool_free(block, size);
-  }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
   std::vector<std::pair<Peer, session::Outgoing>> messages;
 

@@ -70,7 +70,8 @@ bool Worker::run_batch() {
     runtime::Runnable* runnable = queue_.pop();
     if (runnable == nullptr) break;
     const Instant before = now;
-    if (runnable->run_from(now) == runtime::Runnable::After::RunAgain) pool_.enqueue(*this, *runnable);
+    if (runnable->run_from(now) == runtime::Runnable::After::RunAgain)
+      pool_.enqueue(*this, *runnable);
     if (now == before) now = clock.now();
     if (now >= until) break;
   }

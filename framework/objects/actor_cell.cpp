@@ -11,9 +11,8 @@
 namespace spotmesh::objects {
 
 Logger ActorCell::OwnCaller::make_logger() const {
-  return {core().seams.log,
-          "actor",
-          {{"actor", cell_.id_.text()}, {"type", cell_.type_.name.text()}}};
+  return {
+      core().seams.log, "actor", {{"actor", cell_.id_.text()}, {"type", cell_.type_.name.text()}}};
 }
 
 ActorCell::ActorCell(Core& core, const MeshTypes& mesh, const ActorType& type, ActorId id,

@@ -7,9 +7,8 @@ namespace spotmesh::objects {
 namespace {
 
 AlikeAuthority alike_of(location::AuthorityRecord& record) {
-  const auto source = record.terminals.empty()
-                          ? location::OperationKey{}
-                          : record.terminals.front().key;
+  const auto source =
+      record.terminals.empty() ? location::OperationKey{} : record.terminals.front().key;
   return {.state = record.state,
           .kind = record.kind,
           .stable_type = std::move(record.stable_type),
@@ -23,7 +22,8 @@ AlikeAuthority alike_of(location::AuthorityRecord& record) {
 }  // namespace
 
 std::shared_ptr<const AlikeAuthority> AuthorityParts::find_or_add(AlikeAuthority wanted) {
-  const auto found = std::ranges::find_if(parts_, [&](const auto& each) { return *each == wanted; });
+  const auto found =
+      std::ranges::find_if(parts_, [&](const auto& each) { return *each == wanted; });
   if (found != parts_.end()) return *found;
   if (parts_.size() == kept) parts_.erase(parts_.begin());
   return parts_.emplace_back(std::make_shared<const AlikeAuthority>(std::move(wanted)));
@@ -61,16 +61,15 @@ HeldAuthority::Terminal HeldAuthority::pack(location::TerminalRecord terminal) c
 }
 
 location::TerminalRecord HeldAuthority::unpack(const Terminal& terminal) const {
-  location::TerminalRecord unpacked{
-      .key = {.source_rid = alike_->source_rid,
-              .source_lifecycle = alike_->source_lifecycle,
-              .operation = terminal.operation},
-      .kind = terminal.kind,
-      .outcome = terminal.outcome,
-      .object_generation = terminal.object_generation,
-      .reply = {},
-      .error = {},
-      .keep_until = terminal.keep_until};
+  location::TerminalRecord unpacked{.key = {.source_rid = alike_->source_rid,
+                                            .source_lifecycle = alike_->source_lifecycle,
+                                            .operation = terminal.operation},
+                                    .kind = terminal.kind,
+                                    .outcome = terminal.outcome,
+                                    .object_generation = terminal.object_generation,
+                                    .reply = {},
+                                    .error = {},
+                                    .keep_until = terminal.keep_until};
   if (terminal.source != nullptr) {
     unpacked.key.source_rid = terminal.source->rid;
     unpacked.key.source_lifecycle = terminal.source->lifecycle;

@@ -27,11 +27,7 @@ class TickScope final : public ObjectScope {
 
 ObjectTimers::ObjectTimers(Core& core, runtime::Mailbox& mailbox, const HandlerTable& handlers,
                            ActorCell* actor, SpotCell* spot)
-    : core_(core),
-      mailbox_(mailbox),
-      handlers_(handlers),
-      actor_(actor),
-      spot_(spot) {
+    : core_(core), mailbox_(mailbox), handlers_(handlers), actor_(actor), spot_(spot) {
   if (spot_ == nullptr || !spot_->type().model->has_gate_per_timer) return;
   for (const registration::Timer& timer : handlers_.timers()) {
     runtime::TimerOwner& owner = *this;

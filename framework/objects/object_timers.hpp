@@ -77,7 +77,7 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   SpotCell* spot_;
   SmallMutex mutex_;  // the next two
   bool is_closed_ = false;
-  std::unique_ptr<runtime::KeyedTimers> timers_;  // null until one is started; stays then
+  std::unique_ptr<runtime::KeyedTimers> timers_;   // null until one is started; stays then
   std::vector<std::unique_ptr<TimerLane>> lanes_;  // of a PerActor Spot, one per declared key
 };
 

@@ -13,9 +13,9 @@
 #include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
 
+#include "base/pool.hpp"
 #include "objects/object_name.hpp"
 #include "runtime/completion.hpp"
-#include "base/pool.hpp"
 #include "runtime/ref_counted.hpp"
 #include "runtime/timers.hpp"
 
@@ -40,9 +40,7 @@ class PendingRequest final : public runtime::RefCounted, private runtime::TimerE
   const std::optional<ObjectName>& asker() const { return info_.asker; }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }
-  static void operator delete(void* block, std::size_t size) noexcept {
-    pool_free(block, size);
-  }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
  private:
   friend class RequestTable;

@@ -10,10 +10,10 @@
 
 #include <spotmesh/limits.hpp>
 
+#include "base/pool.hpp"
 #include "objects/core.hpp"
 #include "objects/peer_port.hpp"
 #include "objects/store_port.hpp"
-#include "base/pool.hpp"
 
 namespace spotmesh::objects {
 
@@ -30,9 +30,7 @@ class RouteOrder::Unsaid final : public runtime::Flushable {
   void flush() override { order_.leave(*this); }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }
-  static void operator delete(void* block, std::size_t size) noexcept {
-    pool_free(block, size);
-  }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
   std::vector<Message> messages;
 

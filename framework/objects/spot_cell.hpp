@@ -106,8 +106,8 @@ class SpotCell final : public runtime::RefCounted {
   // The rest belongs to the strand.
   CellState state = CellState::Creating;
   std::optional<location::VersionedAuthority> authority;  // as the store has it; of a Ready Spot
-  AuthorityParts member_authority;  // what its members' have alike
-  bool is_record_going = false;     // the end of the record has begun: it is not asserted again
+  AuthorityParts member_authority;                        // what its members' have alike
+  bool is_record_going = false;  // the end of the record has begun: it is not asserted again
   std::size_t transitions = 0;   // Joins and departures that have not ended
   bool closes_when_empty = false;
   bool is_empty() const { return member_count.load() == 0 && transitions == 0; }

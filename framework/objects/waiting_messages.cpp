@@ -24,9 +24,7 @@ class WaitingMessages::Saying final : public runtime::Flushable {
   }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }
-  static void operator delete(void* block, std::size_t size) noexcept {
-    pool_free(block, size);
-  }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
  private:
   runtime::Ref<WaitingMessages> waiting_;

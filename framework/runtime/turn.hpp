@@ -9,8 +9,8 @@
 #include <spotmesh/task.hpp>
 #include <spotmesh/time.hpp>
 
-#include "runtime/job.hpp"
 #include "base/pool.hpp"
+#include "runtime/job.hpp"
 #include "runtime/ref_counted.hpp"
 
 namespace spotmesh::runtime {

@@ -23,9 +23,7 @@ class SessionOutbound::Batch final : public runtime::Flushable {
   void flush() override { outbound_.flush(*this); }
 
   static void* operator new(std::size_t size) { return pool_allocate(size); }
-  static void operator delete(void* block, std::size_t size) noexcept {
-    pool_free(block, size);
-  }
+  static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
   std::vector<SharedBytes> frames;
   std::size_t bytes = 0;
