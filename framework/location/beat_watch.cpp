@@ -71,14 +71,19 @@ OwnerVerdict BeatWatchMachine::verdict(const OwnerRun& run, Instant now) const {
   if (const auto found = owners_.find(run); found != owners_.end()) {
     return found->second.observation.verdict(config_, now);
   }
-  const bool was_fenced = std::find(fenced_.begin(), fenced_.end(), run) != fenced_.end();
-  return was_fenced ? OwnerVerdict::Fenced : OwnerVerdict::Unproven;
+  return is_known_as_fenced(run) ? OwnerVerdict::Fenced : OwnerVerdict::Unproven;
+}
+
+// What this node's lease has heard of first: a store that came back may have forgotten the fence,
+// and whoever was fenced last may be all there is to be read.
+bool BeatWatchMachine::is_known_as_fenced(const OwnerRun& run) const {
+  return epoch_ == lease_.epoch && std::find(fenced_.begin(), fenced_.end(), run) != fenced_.end();
 }
 
 void BeatWatchMachine::on(const watch::Watch& event, Instant now) {
   // While nobody is watched nothing is read, and a new epoch is known from the lease alone.
   if (owners_.empty()) see(lease_.epoch);
-  if (std::find(fenced_.begin(), fenced_.end(), event.run) != fenced_.end()) return;
+  if (is_known_as_fenced(event.run)) return;
   const bool is_first = owners_.empty();
   if (!owners_.contains(event.run)) {
     if (owners_.size() == max_watched_owners) make_room();

@@ -126,7 +126,7 @@ class BeatWatchMachine {
   watch::Actions on_event(const watch::Event& event, Instant now);
 
   // Unproven for a run that is not watched. A run that was once found Fenced stays known as that
-  // for as long as max_watched_owners allows.
+  // for as long as max_watched_owners allows and the store shows no new epoch.
   OwnerVerdict verdict(const OwnerRun& run, Instant now) const;
   void note(StateNotes& notes) const;
 
@@ -150,6 +150,7 @@ class BeatWatchMachine {
   void on(const watch::Watch& event, Instant now);
   void on(const watch::Unwatch& event, Instant now);
 
+  bool is_known_as_fenced(const OwnerRun& run) const;
   void drop_idle(Instant now);
   void read_all(Instant now);
   void read(std::vector<OwnerRun> runs, Instant now);

@@ -219,7 +219,7 @@ void LeaseMachine::acquire(Instant now) {
   LeaseCounterRecord counter{.last = {}, .epoch = seen_.epoch, .is_settled = true};
   if (seen_.counter) counter = *seen_.counter;
   if (counter.epoch != seen_.epoch) {
-    counter.last.value += lease_generation_epoch_step;
+    counter.last.value += epoch_step();
     counter.epoch = seen_.epoch;
     counter.is_settled = false;
   }
@@ -231,6 +231,10 @@ void LeaseMachine::acquire(Instant now) {
   proposed_ = counter.last;
   proposed_is_settled_ = counter.is_settled;
   commit(assertion(counter), now);
+}
+
+std::uint64_t LeaseMachine::epoch_step() {
+  return lease_generation_epoch_step + random_below(random_, lease_generation_epoch_spread);
 }
 
 // Lease, beat and counter in one commit on top of what was seen; the lease comes first.
@@ -371,9 +375,8 @@ void LeaseMachine::reassert(Instant now) {
   LeaseCounterRecord counter{.last = {}, .epoch = seen_.epoch, .is_settled = false};
   if (seen_.counter) counter = *seen_.counter;
   if (counter.epoch != seen_.epoch || !seen_.counter) {
-    counter.last.value =
-        std::min(std::max(counter.last.value, proposed_.value) + lease_generation_epoch_step,
-                 max_lease_generation);
+    counter.last.value = std::min(std::max(counter.last.value, proposed_.value) + epoch_step(),
+                                  max_lease_generation);
     counter.epoch = seen_.epoch;
     counter.is_settled = false;
   }

@@ -112,6 +112,8 @@ class LeaseMachine {
   void arm();
   bool take(const ReadResult& result);
   OwnerStamp stamp(LeaseGeneration generation) const;
+  // What a new epoch adds to the counter.
+  std::uint64_t epoch_step();
   bool is_own(const OwnerStamp& stamp) const;
 
   void acquire(Instant now);

@@ -66,7 +66,10 @@ class GenerationMint {
 
 // The largest lease generation that fits an ObjectGeneration.
 inline constexpr std::uint64_t max_lease_generation = 0x7fff'ffff;
-// What a new epoch adds to the counter: more than a store can have forgotten.
+// What a new epoch adds to the counter: more than a store can have forgotten. Besides it adds some
+// number below the second one, so that an epoch which forgets the one before it, and starts from
+// the same counter, gives out other generations than that one has.
 inline constexpr std::uint64_t lease_generation_epoch_step = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t lease_generation_epoch_spread = std::uint64_t{1} << 16;
 
 }  // namespace spotmesh::location

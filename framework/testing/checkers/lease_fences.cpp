@@ -48,11 +48,12 @@ void LeaseFencesChecker::check_lease(const std::string& key, std::string_view cl
   }
   const auto known = generation_of_.find(owner);
   if (known != generation_of_.end() && known->second == generation) return;  // asserted again
-  if (generation <= greatest_) {
+  if (generation <= greatest_ || given_out_.contains(generation)) {
     complain(fmt::format("{} acquires lease generation {} when {} has been given out", client,
-                         generation, greatest_));
+                         generation, std::max(greatest_, generation)));
   }
   greatest_ = std::max(greatest_, generation);
+  given_out_.insert(generation);
   generation_of_[owner] = generation;
 }
 

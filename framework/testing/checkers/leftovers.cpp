@@ -1,5 +1,8 @@
 #include "testing/checkers/leftovers.hpp"
 
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "location/keys.hpp"
@@ -8,17 +11,60 @@
 #include "testing/sim_store.hpp"
 
 namespace spotmesh::testing {
+namespace {
+
+namespace keys = location::keys;
+
+// The record of an object that is there, or is being made.
+std::optional<location::AuthorityRecord> object_in(const std::string& key, const Bytes& value) {
+  auto record = location::decode_authority(key, value);
+  if (!record || record->state == location::AuthorityState::Vacant) return std::nullopt;
+  return *std::move(record);
+}
+
+}  // namespace
+
+void LeftoversChecker::on_commit(const SimStore&, std::string_view,
+                                 const location::Commit& commit) {
+  for (const location::Write& write : commit.writes) {
+    if (!write.key.starts_with(keys::actor_prefix) && !write.key.starts_with(keys::spot_prefix)) {
+      continue;
+    }
+    const auto record = write.value ? object_in(write.key, *write.value) : std::nullopt;
+    if (record) {
+      recorded_[write.key] = record->object_generation.value;
+    } else {
+      recorded_.erase(write.key);
+    }
+  }
+}
+
+void LeftoversChecker::on_fail_over(const SimStore& store) {
+  const auto before = std::exchange(recorded_, {});
+  for (const auto prefix : {keys::actor_prefix, keys::spot_prefix}) {
+    for (const auto& entry : store.contents(prefix)) {
+      const auto record = object_in(entry.key, entry.stored.value);
+      if (!record) continue;
+      const std::uint64_t generation = record->object_generation.value;
+      const auto known = before.find(entry.key);
+      if (known == before.end() || known->second != generation) {
+        brought_back_.emplace(entry.key, generation);
+      }
+      recorded_.emplace(entry.key, generation);
+    }
+  }
+}
 
 void LeftoversChecker::look_at_rest() {
   for (const LiveProcess& process : run_.processes) {
     if (process.node->state() != node::NodeState::Stopped) continue;
-    for (const auto prefix : {location::keys::actor_prefix, location::keys::spot_prefix}) {
+    for (const auto prefix : {keys::actor_prefix, keys::spot_prefix}) {
       for (const auto& entry : run_.store->contents(prefix)) {
-        const auto record = location::decode_authority(entry.key, entry.stored.value);
-        if (!record || record->state == location::AuthorityState::Vacant) continue;
-        if (record->owner.rid != process.node->identity().rid) continue;
-        complain(fmt::format("{} has stopped and left {}", process.name(),
-                             location::keys::printable(entry.key)));
+        const auto record = object_in(entry.key, entry.stored.value);
+        if (!record || record->owner.rid != process.node->identity().rid) continue;
+        if (brought_back_.contains({entry.key, record->object_generation.value})) continue;
+        complain(
+            fmt::format("{} has stopped and left {}", process.name(), keys::printable(entry.key)));
       }
     }
   }

@@ -42,13 +42,25 @@ void OwnedWritesChecker::on_commit(const SimStore&, std::string_view client,
   // A commit that was on its way when its process died may still come to be applied.
   const LiveProcess* writer = run_.find(client);
   for (const location::Write& write : commit.writes) {
+    if (write.key.starts_with(keys::lease_prefix)) see_lease(write);
     if (write.key.starts_with(keys::actor_prefix) || write.key.starts_with(keys::spot_prefix)) {
       check_write(writer, client, write);
     }
   }
 }
 
+// A store that forgets may show the lease again of a run that is over; it stays over.
+void OwnedWritesChecker::see_lease(const location::Write& write) {
+  std::string owner = write.key.substr(keys::lease_prefix.size());
+  if (write.value) {
+    const auto lease = location::decode_lease(write.key, *write.value);
+    if (!lease || lease->state == location::LeaseState::Live) return;
+  }
+  ended_.insert(std::move(owner));
+}
+
 bool OwnedWritesChecker::has_live_lease(const location::OwnerStamp& owner) const {
+  if (ended_.contains(owner.owner.text())) return false;
   const std::string key = keys::lease(owner.owner);
   const Bytes* value = run_.store->peek(key);
   if (value == nullptr) return false;

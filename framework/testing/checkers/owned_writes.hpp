@@ -1,6 +1,10 @@
 // Owned writes: only whoever owns an object, under a live lease, writes its record.
 #pragma once
 
+#include <functional>
+#include <set>
+#include <string>
+
 #include "location/records.hpp"
 #include "testing/checkers/checker.hpp"
 
@@ -21,7 +25,10 @@ class OwnedWritesChecker final : public Checker {
                    const location::Write& write);
   void check_new_life(const LiveProcess& writer, const location::AuthorityRecord& before,
                       const location::Write& write);
+  void see_lease(const location::Write& write);
   bool has_live_lease(const location::OwnerStamp& owner) const;
+
+  std::set<std::string, std::less<>> ended_;  // owners whose lease was fenced or given back
 };
 
 }  // namespace spotmesh::testing

@@ -106,7 +106,7 @@ class Room final : public spotmesh::UserSpot<Runner> {
   void check_members();
 
   Ledger& ledger_;
-  std::vector<Runner*> inside_;  // by the callbacks
+  std::vector<Life> inside_;  // by the callbacks
   bool has_closed_ = false;
 };
 

@@ -177,7 +177,10 @@ Task<Queried> Runner::query(const Query& query) {
   if (gives_way) turn.stretch().leave();
   const Result<Reply> reply = gives_way ? co_await call.yield() : co_await call.submit();
   if (gives_way) turn.stretch().enter();
-  if (was_calm) check_patience("a query", begun, patience);
+  // Whoever has given the gate back waits besides for the one turn that has it meanwhile, and that
+  // may be waiting for a creation or a resolve.
+  const Duration others = gives_way ? limits::default_operation_timeout : Duration::zero();
+  if (was_calm) check_patience("a query", begun, patience + others);
   if (!reply && !is_expected(reply.error())) {
     complain("a query ended with " + to_string(reply.error()));
   }

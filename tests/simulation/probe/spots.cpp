@@ -41,7 +41,7 @@ std::string Room::gate() const {
 // more before he has said good-bye.
 void Room::check_members() {
   for (Runner* runner : context().members<Runner>()) {
-    if (std::ranges::find(inside_, runner) == inside_.end()) {
+    if (std::ranges::find(inside_, runner->life()) == inside_.end()) {
       ledger_.complain(fmt::format("{} lists '{}', who has not joined", gate(), runner->life().id));
     }
   }
@@ -66,7 +66,7 @@ Task<JoinDecision> Room::on_actor_join(std::string_view, const Message& request)
 Task<void> Room::on_joined_actor(Runner& runner) {
   const Ledger::Stretch stretch(ledger_, gate(), "on_joined_actor");
   if (has_closed_) ledger_.complain(gate() + " was joined after it had closed");
-  inside_.push_back(&runner);
+  inside_.push_back(runner.life());
   check_members();
   runner.has_joined(context().spot_id());
   co_return;
@@ -74,7 +74,7 @@ Task<void> Room::on_joined_actor(Runner& runner) {
 
 Task<void> Room::on_leave_actor(Runner& runner) {
   const Ledger::Stretch stretch(ledger_, gate(), "on_leave_actor");
-  std::erase(inside_, &runner);
+  std::erase(inside_, runner.life());
   runner.has_left(context().spot_id());
   co_return;
 }
@@ -88,6 +88,8 @@ Task<void> Room::on_disconnect_actor(Runner& runner) {
 Task<void> Room::on_closing(ClosingReason reason, Instant) {
   const Ledger::Stretch stretch(ledger_, gate(), "on_closing");
   if (std::exchange(has_closed_, true)) ledger_.complain(gate() + " closed twice");
+  // An Actor that its node has stepped down from, after a store forgot it, is gone without a word.
+  std::erase_if(inside_, [this](const Life& life) { return !ledger_.is_living(life); });
   if (reason != ClosingReason::Shutdown && !inside_.empty()) {
     ledger_.complain(fmt::format("{} closes with {} members", gate(), inside_.size()));
   }

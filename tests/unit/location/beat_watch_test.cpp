@@ -270,6 +270,25 @@ TEST_CASE("in a new epoch every live owner is back before anybody may be fenced"
   }
 }
 
+TEST_CASE("an owner whose fence the store has forgotten is watched and fenced again",
+          "[STORE-08][LOSS-05]") {
+  Cluster cluster(2);
+  cluster[0].watch(cluster[1]);
+  cluster.time.run_for(5s);
+  cluster[1].stop();
+  while (cluster[0].verdict(cluster[1]) != OwnerVerdict::Fenced) REQUIRE(cluster.time.run_next());
+  // Of those whom the node watches none is left that could tell it of the new epoch.
+  cluster.store.fail_over(1s);
+  cluster.time.run_for(10s);
+  CHECK(cluster[0].verdict(cluster[1]) == OwnerVerdict::Unproven);
+  cluster[0].watch(cluster[1]);
+  cluster.time.run_for(50s);
+  CHECK(cluster[0].verdict(cluster[1]) == OwnerVerdict::Fenced);
+  const auto leases = cluster.store.contents(keys::lease(cluster[1].run().owner));
+  REQUIRE(leases.size() == 1);
+  CHECK(decode_lease(leases[0].key, leases[0].stored.value)->state == LeaseState::Fenced);
+}
+
 TEST_CASE("no two runs ever hold one lease generation, however unclear the store", "[ID-08]") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     ManualTime time;
