@@ -36,49 +36,36 @@ HeldAuthority::HeldAuthority(location::VersionedAuthority said, AuthorityParts& 
       owner_generation_(said.record.owner_generation),
       takeover_count_(said.record.takeover_count),
       reservation_(said.record.reservation) {
-  terminals_.reserve(said.record.terminals.size());
-  for (auto& terminal : said.record.terminals) terminals_.push_back(pack(std::move(terminal)));
+  auto& terminals = said.record.terminals;
+  if (terminals.size() == 1 && is_plain(terminals.front())) {
+    const location::TerminalRecord& only = terminals.front();
+    terminal_ = {.operation = only.key.operation,
+                 .object_generation = only.object_generation,
+                 .keep_until = only.keep_until,
+                 .kind = only.kind,
+                 .outcome = only.outcome};
+  } else if (!terminals.empty()) {
+    terminals_ =
+        std::make_unique<const std::vector<location::TerminalRecord>>(std::move(terminals));
+  }
 }
 
-HeldAuthority::Terminal HeldAuthority::pack(location::TerminalRecord terminal) const {
-  Terminal packed{.operation = terminal.key.operation,
-                  .object_generation = terminal.object_generation,
-                  .keep_until = terminal.keep_until,
-                  .source = nullptr,
-                  .answer = nullptr,
-                  .kind = terminal.kind,
-                  .outcome = terminal.outcome};
-  if (terminal.key.source_rid != alike_->source_rid ||
-      terminal.key.source_lifecycle != alike_->source_lifecycle) {
-    packed.source = std::make_unique<const Source>(
-        Source{std::move(terminal.key.source_rid), terminal.key.source_lifecycle});
-  }
-  if (terminal.reply.has_value() || terminal.error.has_value()) {
-    packed.answer = std::make_unique<const Answer>(
-        Answer{std::move(terminal.reply), std::move(terminal.error)});
-  }
-  return packed;
+bool HeldAuthority::is_plain(const location::TerminalRecord& terminal) const {
+  return terminal.key.source_rid == alike_->source_rid &&
+         terminal.key.source_lifecycle == alike_->source_lifecycle && !terminal.reply.has_value() &&
+         !terminal.error.has_value();
 }
 
 location::TerminalRecord HeldAuthority::unpack(const Terminal& terminal) const {
-  location::TerminalRecord unpacked{.key = {.source_rid = alike_->source_rid,
-                                            .source_lifecycle = alike_->source_lifecycle,
-                                            .operation = terminal.operation},
-                                    .kind = terminal.kind,
-                                    .outcome = terminal.outcome,
-                                    .object_generation = terminal.object_generation,
-                                    .reply = {},
-                                    .error = {},
-                                    .keep_until = terminal.keep_until};
-  if (terminal.source != nullptr) {
-    unpacked.key.source_rid = terminal.source->rid;
-    unpacked.key.source_lifecycle = terminal.source->lifecycle;
-  }
-  if (terminal.answer != nullptr) {
-    unpacked.reply = terminal.answer->reply;
-    unpacked.error = terminal.answer->error;
-  }
-  return unpacked;
+  return {.key = {.source_rid = alike_->source_rid,
+                  .source_lifecycle = alike_->source_lifecycle,
+                  .operation = terminal.operation},
+          .kind = terminal.kind,
+          .outcome = terminal.outcome,
+          .object_generation = terminal.object_generation,
+          .reply = {},
+          .error = {},
+          .keep_until = terminal.keep_until};
 }
 
 location::AuthorityRecord HeldAuthority::record() const {
@@ -93,8 +80,8 @@ location::AuthorityRecord HeldAuthority::record() const {
                                    .reservation = reservation_,
                                    .membership = alike_->membership,
                                    .terminals = {}};
-  record.terminals.reserve(terminals_.size());
-  for (const Terminal& terminal : terminals_) record.terminals.push_back(unpack(terminal));
+  if (terminal_.has_value()) record.terminals.push_back(unpack(*terminal_));
+  if (terminals_ != nullptr) record.terminals = *terminals_;
   return record;
 }
 

@@ -53,25 +53,16 @@ class HeldAuthority {
   location::VersionedAuthority unpacked() const { return {record(), version_}; }
 
  private:
-  struct Answer {
-    std::optional<location::StoredReply> reply;
-    std::optional<Error> error;
-  };
-  struct Source {
-    NodeRid rid;
-    LifecycleId lifecycle;
-  };
+  // One without a reply and an error, and of the source that is alike. Any other is kept as it is.
   struct Terminal {
     OperationId operation;
     ObjectGeneration object_generation;
     WallTime keep_until;
-    std::unique_ptr<const Source> source;  // null: the one that is alike
-    std::unique_ptr<const Answer> answer;  // null: without a reply and an error
     location::OperationKind kind;
     location::TerminalOutcome outcome;
   };
 
-  Terminal pack(location::TerminalRecord terminal) const;
+  bool is_plain(const location::TerminalRecord& terminal) const;
   location::TerminalRecord unpack(const Terminal& terminal) const;
 
   location::StoreVersion version_;
@@ -80,7 +71,8 @@ class HeldAuthority {
   AuthorityOwnerGeneration owner_generation_;
   std::uint64_t takeover_count_;
   ReservationId reservation_;
-  std::vector<Terminal> terminals_;
+  std::optional<Terminal> terminal_;  // the only one, if it is plain
+  std::unique_ptr<const std::vector<location::TerminalRecord>> terminals_;  // else all, if any
 };
 
 }  // namespace spotmesh::objects

@@ -1,12 +1,10 @@
-// Holdings: which incarnations this node has or has pending, by store key.
+// Holdings: which incarnations this node has or has pending.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <functional>
-#include <map>
-#include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_set>
 
 #include <spotmesh/ids.hpp>
 
@@ -21,27 +19,32 @@ namespace spotmesh::objects {
 // Strand only.
 class Holdings final : public location::LocalObjects {
  public:
-  void add(std::string key, ObjectGeneration generation) {
-    by_key_.emplace(std::move(key), generation);
-  }
+  void add(std::string_view key, ObjectGeneration generation) { held_.insert({key, generation}); }
   void remove(std::string_view key, ObjectGeneration generation) {
-    const auto found = find(key, generation);
-    if (found != by_key_.end()) by_key_.erase(found);
+    const auto found = held_.find({key, generation});
+    if (found != held_.end()) held_.erase(found);
   }
   bool has(std::string_view key, ObjectGeneration generation) const override {
-    return find(key, generation) != by_key_.end();
+    return held_.contains({key, generation});
   }
 
  private:
-  using ByKey = std::multimap<std::string, ObjectGeneration, std::less<>>;
-  ByKey::const_iterator find(std::string_view key, ObjectGeneration generation) const {
-    const auto [first, last] = by_key_.equal_range(key);
-    const auto found =
-        std::find_if(first, last, [&](const auto& held) { return held.second == generation; });
-    return found == last ? by_key_.end() : found;
-  }
+  // An incarnation by the hash of its key. Two that had all of it alike would only keep a leftover
+  // of one from being taken over while the other lives.
+  struct Held {
+    Held(std::string_view key, ObjectGeneration its_generation)
+        : key_hash(std::hash<std::string_view>{}(key)), generation(its_generation) {}
+    std::size_t key_hash;
+    ObjectGeneration generation;
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Held& held) const noexcept {
+      return held.key_hash ^ held.generation.value;
+    }
+  };
 
-  ByKey by_key_;
+  std::unordered_multiset<Held, Hash> held_;
 };
 
 }  // namespace spotmesh::objects

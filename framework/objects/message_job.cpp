@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <spotmesh/limits.hpp>
+#include <spotmesh/message_context.hpp>
 
 #include "objects/actor_cell.hpp"
 #include "objects/core.hpp"
@@ -14,6 +15,16 @@
 namespace spotmesh::objects {
 
 using registration::Receiver;
+
+class MessageJob::HandlerScope final : public ObjectScope {
+ public:
+  HandlerScope(std::string_view packet, ActorCell* actor, SpotCell* spot)
+      : ObjectScope(Kind::Handler, packet, actor, spot) {}
+
+  bool has_expired = false;
+  std::optional<MessageContext> context;
+  registration::Invocation invocation;
+};
 
 MessageJob::MessageJob(ActorCell& actor, Message message, std::optional<Instant> deadline,
                        ReplySink reply)
@@ -70,52 +81,54 @@ const registration::Handler* MessageJob::find_handler(const SpotCell* containing
 
 Task<void> MessageJob::run(runtime::Turn& turn) {
   SpotCell* spot = actor_ != nullptr ? actor_->spot_in_turn() : spot_;
-  turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Handler, message_.packet_name(),
-                                               actor_, spot));
+  auto owned = std::make_unique<HandlerScope>(message_.packet_name(), actor_, spot);
+  HandlerScope& scope = *owned;
+  turn.set_scope(std::move(owned));
   if (deadline_.has_value() && turn.now() >= *deadline_) {
-    has_expired_ = true;
+    scope.has_expired = true;
     return {};
   }
   const registration::Handler* handler = find_handler(spot);
   if (handler == nullptr) {
     core_.metrics.no_handler.add();
-    invocation_.error =
+    scope.invocation.error =
         Error::not_found(fmt::format("{} has no {} handler for packet '{}'", receiver_name(),
                                      registration::to_string(kind()), message_.packet_name()));
     return {};
   }
-  context_.emplace(message_, deadline_);
-  invocation_.context = &*context_;
-  if (actor_ != nullptr) invocation_.actor = actor_->object();
-  if (spot != nullptr) invocation_.spot = spot->object();
-  return handler->invoke(invocation_);
+  scope.context.emplace(message_, deadline_);
+  scope.invocation.context = &*scope.context;
+  if (actor_ != nullptr) scope.invocation.actor = actor_->object();
+  if (spot != nullptr) scope.invocation.spot = spot->object();
+  return handler->invoke(scope.invocation);
 }
 
 // What keeps the handler from counting as normally ended, with its metrics.
-std::optional<Error> MessageJob::outcome(std::exception_ptr failure) {
+std::optional<Error> MessageJob::outcome(const HandlerScope& scope,
+                                         std::exception_ptr failure) const {
+  const registration::Invocation& invocation = scope.invocation;
   if (failure != nullptr) {
     core_.metrics.handler_throws.add();
     return error_of(std::move(failure), fmt::format("the handler of {} for packet '{}'",
                                                     receiver_name(), message_.packet_name()));
   }
-  if (has_expired_) {
+  if (scope.has_expired) {
     core_.metrics.expired_requests.add();
     return Error::deadline_exceeded("the request's deadline passed before its turn came");
   }
-  if (invocation_.error.has_value()) {
-    if (invocation_.is_undecodable) {
+  if (invocation.error.has_value()) {
+    if (invocation.is_undecodable) {
       core_.metrics.decode_failures.add();
-    } else if (context_.has_value()) {
+    } else if (scope.context.has_value()) {
       core_.metrics.handler_errors.add();
     }
-    return invocation_.error;
+    return invocation.error;
   }
-  if (invocation_.reply.has_value() &&
-      invocation_.reply->payload().size() > limits::message_bytes) {
+  if (invocation.reply.has_value() && invocation.reply->payload().size() > limits::message_bytes) {
     core_.metrics.unencodable_replies.add();
     return Error::internal_failure(fmt::format(
-        "the reply '{}' of {} has {} bytes; {} are allowed", invocation_.reply->packet_name(),
-        receiver_name(), invocation_.reply->payload().size(), limits::message_bytes));
+        "the reply '{}' of {} has {} bytes; {} are allowed", invocation.reply->packet_name(),
+        receiver_name(), invocation.reply->payload().size(), limits::message_bytes));
   }
   core_.metrics.handled.add();
   return {};
@@ -130,17 +143,18 @@ void MessageJob::report(const Error& error) const {
 }
 
 void MessageJob::finished(runtime::Turn& turn, std::exception_ptr failure) {
-  std::optional<Error> error = outcome(std::move(failure));
+  auto& scope = static_cast<HandlerScope&>(*turn.scope());
+  std::optional<Error> error = outcome(scope, std::move(failure));
   const bool is_normal = !error.has_value();
   if (is_one_way_) {
     if (error.has_value()) report(*error);
   } else if (error.has_value()) {
     reply_.complete(fail(*std::move(error)));
   } else {
-    reply_.complete(*std::move(invocation_.reply));
+    reply_.complete(*std::move(scope.invocation.reply));
   }
   // After the reply: whatever has become of the requester does not stop a Join.
-  static_cast<ObjectScope*>(turn.scope())->end(is_normal);
+  scope.end(is_normal);
 }
 
 std::string_view MessageJob::what() const {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include <spotmesh/message.hpp>
-#include <spotmesh/message_context.hpp>
 #include <spotmesh/registration.hpp>
 
 #include "objects/envelope.hpp"
@@ -19,7 +18,8 @@ class ActorCell;
 class Core;
 class SpotCell;
 
-// Its mailbox keeps the cell alive while it runs.
+// Its mailbox keeps the cell alive while it runs. Small, for thousands may wait: what a handler
+// needs while it runs is in the scope of its turn.
 class MessageJob final : public runtime::Job {
  public:
   MessageJob(ActorCell& actor, Message message, std::optional<Instant> deadline, ReplySink reply);
@@ -39,10 +39,12 @@ class MessageJob final : public runtime::Job {
   std::optional<ObjectName> asker() const { return reply_.asker(); }
 
  private:
+  class HandlerScope;
+
   registration::MessageKind kind() const;
   const registration::Handler* find_handler(const SpotCell* containing_spot) const;
   std::string receiver_name() const;
-  std::optional<Error> outcome(std::exception_ptr failure);
+  std::optional<Error> outcome(const HandlerScope& scope, std::exception_ptr failure) const;
   void report(const Error& error) const;
 
   Core& core_;
@@ -53,9 +55,6 @@ class MessageJob final : public runtime::Job {
   ReplySink reply_;
   bool is_one_way_;
   std::shared_ptr<const TopicKey> topic_;  // of a publication
-  bool has_expired_ = false;
-  std::optional<MessageContext> context_;
-  registration::Invocation invocation_;
 };
 
 }  // namespace spotmesh::objects

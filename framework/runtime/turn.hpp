@@ -82,9 +82,9 @@ class Turn : public Pooled {
   Mailbox* mailbox_ = nullptr;
   Instant now_{};
   std::unique_ptr<Job> job_;
+  std::unique_ptr<TurnScope> scope_;  // outlives the Task, which may use it
   Task<void> task_;
   std::coroutine_handle<> resume_point_;
-  std::unique_ptr<TurnScope> scope_;
   FlushList flush_list_;
 
   // While suspended by a yield. The list links are the gate's, under its lock.

@@ -2,10 +2,12 @@
 // a store in memory.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <semaphore>
@@ -244,24 +246,35 @@ void timer_arm_and_fire(benchmark::State& state) {
 }
 BENCHMARK(timer_arm_and_fire)->UseRealTime();
 
-// The heap of range(0) idle Actors without what the store keeps of them, and what one pair does
-// beside them.
+// What the process holds of the machine's memory.
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The memory of range(0) idle Actors without what the store keeps of them, of the heap and of the
+// whole process, and what one pair does beside them.
 void idle_actors(benchmark::State& state) {
   constexpr std::int64_t crossings = 100'000;
   const std::int64_t idle = state.range(0);
   Game game(1);
   game.create_all(1, 'a');
   game.create_all(1, 'b');
-  const std::size_t before = mallinfo2().uordblks;
+  const std::size_t heap_before = mallinfo2().uordblks;
+  const std::size_t resident_before = resident_bytes() - game.node.store().bytes();
   game.create_all(idle, 'i');
-  const std::size_t after = mallinfo2().uordblks;
+  const std::size_t heap = mallinfo2().uordblks - heap_before;
+  const std::size_t resident = resident_bytes() - game.node.store().bytes() - resident_before;
   for (auto _ : state) {
     game.send("0a", bench::Ball{.left = crossings});
     game.finish.wait(1);
   }
   state.SetItemsProcessed(state.iterations() * crossings);
-  state.counters["bytes_per_actor"] =
-      static_cast<double>(after - before) / static_cast<double>(idle);
+  state.counters["bytes_per_actor"] = static_cast<double>(heap) / static_cast<double>(idle);
+  state.counters["resident_per_actor"] = static_cast<double>(resident) / static_cast<double>(idle);
 }
 BENCHMARK(idle_actors)->Arg(1000)->Arg(1'000'000)->UseRealTime()->Iterations(20);
 

@@ -35,6 +35,13 @@ def as_rate(per_second):
     return f"{per_second:.3g} /s"
 
 
+def memory_of(entry):
+    if "bytes_per_actor" not in entry:
+        return ""
+    return (f"{entry['bytes_per_actor']:.0f} B of heap an Actor, "
+            f"{entry['resident_per_actor']:.0f} B resident")
+
+
 def rows_of(name, figures):
     scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     for entry in figures["benchmarks"]:
@@ -42,7 +49,7 @@ def rows_of(name, figures):
         yield (f"{name}: {entry['name']}",
                as_time(entry["real_time"] * scale[entry["time_unit"]]),
                as_rate(rate) if rate else "",
-               f"{entry['bytes_per_actor']:.0f} B an Actor" if "bytes_per_actor" in entry else "")
+               memory_of(entry))
 
 
 def main():

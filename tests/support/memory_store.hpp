@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <cstddef>
 #include <map>
 #include <memory_resource>
 #include <mutex>
@@ -16,15 +17,26 @@ namespace spotmesh::testing {
 
 // Straight from the system, so that what the store holds does not count as memory of the heap.
 class SystemPages final : public std::pmr::memory_resource {
+ public:
+  // What the system has given and not got back.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
   void* do_allocate(std::size_t bytes, std::size_t) override {
     void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
+    bytes_ += bytes;
     return pages;
   }
-  void do_deallocate(void* pages, std::size_t bytes, std::size_t) override { munmap(pages, bytes); }
+  void do_deallocate(void* pages, std::size_t bytes, std::size_t) override {
+    munmap(pages, bytes);
+    bytes_ -= bytes;
+  }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }
+
+  std::size_t bytes_ = 0;
 };
 
 // Answers on a strand of `scheduler`, which it needs until all of them are given. Any thread.
@@ -72,6 +84,12 @@ class MemoryStore final : public location::LocationStore {
     return entries_.size();
   }
 
+  // The memory that all of it lies in, none of which is the heap's.
+  std::size_t bytes() const {
+    std::lock_guard lock(mutex_);
+    return pages_.bytes();
+  }
+
  private:
   static constexpr location::StoreEpoch epoch{1, 1};
 
@@ -115,7 +133,14 @@ class MemoryStore final : public location::LocationStore {
         if (found != entries_.end()) entries_.erase(found);
         continue;
       }
-      Entry& entry = entries_[std::pmr::string(write.key, &memory_)];
+      auto at = entries_.find(std::string_view(write.key));
+      if (at == entries_.end()) {
+        at = entries_
+                 .emplace(std::pmr::string(write.key, &memory_),
+                          Entry{.value = std::pmr::string(&memory_)})
+                 .first;
+      }
+      Entry& entry = at->second;
       entry.value.assign(reinterpret_cast<const char*>(write.value->data()), write.value->size());
       entry.counter = counter;
     }
