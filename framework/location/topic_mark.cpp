@@ -43,16 +43,17 @@ std::optional<Condition> TopicMarkMachine::mark() const {
 }
 
 bool TopicMarkMachine::is_at_rest() const {
-  return !is_wanted_ && place_ == Place::Absent && has_read_ && waiting_ == Waiting::Nothing;
+  return !is_wanted_ && place_ == Place::Absent && has_answered_ && waiting_ == Waiting::Nothing;
 }
 
-void TopicMarkMachine::on(const topic_mark::Set&, Instant now) {
-  is_wanted_ = true;
-  go_on(now);
-}
+void TopicMarkMachine::on(const topic_mark::Set&, Instant now) { want(true, now); }
 
-void TopicMarkMachine::on(const topic_mark::Clear&, Instant now) {
-  is_wanted_ = false;
+void TopicMarkMachine::on(const topic_mark::Clear&, Instant now) { want(false, now); }
+
+// Who asks for the opposite waits for an answer, also where the place never became what it was
+// asked to be before.
+void TopicMarkMachine::want(bool is_wanted, Instant now) {
+  if (std::exchange(is_wanted_, is_wanted) != is_wanted) has_answered_ = false;
   go_on(now);
 }
 
@@ -75,7 +76,8 @@ void TopicMarkMachine::on(const TimerFired&, Instant now) {
 void TopicMarkMachine::go_on(Instant now) {
   if (waiting_ == Waiting::Commit || waiting_ == Waiting::Backoff || !lease_.is_held) return;
   const Place wanted = is_wanted_ ? Place::There : Place::Absent;
-  if (place_ == wanted && (has_read_ || waiting_ == Waiting::Scan)) return;
+  if (place_ == wanted && (has_answered_ || waiting_ == Waiting::Scan)) return;
+  if (place_ == Place::Absent && !is_wanted_ && side_ == TopicSide::Publishers) return answer();
   if (!lease_.admits(now)) {
     return retry_later(Error::unavailable("this node's lease has run out and is not renewed yet"),
                        now);
@@ -107,8 +109,7 @@ void TopicMarkMachine::on(const CommitDone& event, Instant now) {
       place_ = is_writing_mark_ ? Place::There : Place::Absent;
       if (epoch_ != lease_.epoch) place_ = Place::Uncertain;
       version_ = result.versions.front();
-      has_read_ = place_ == Place::Absent && side_ == TopicSide::Publishers;
-      if (has_read_ && !is_wanted_) actions_.push_back(topic_mark::Cleared{});
+      has_answered_ = false;
       return go_on(now);
     case Outcome::Conflict:
       return retry_later(Error::unavailable(fmt::format(
@@ -142,8 +143,7 @@ void TopicMarkMachine::on(const PageDone& event, Instant now) {
   failures_ = 0;
   for (const ScanEntry& entry : event.page->entries) take(entry);
   if (!event.page->next.empty()) return scan(event.page->next);
-  has_read_ = true;
-  finish_reading();
+  answer();
 }
 
 void TopicMarkMachine::take(const ScanEntry& entry) {
@@ -161,7 +161,8 @@ void TopicMarkMachine::take(const ScanEntry& entry) {
   if (others_.size() < limits::nodes_per_topic) others_.push_back(std::move(mark->stamp));
 }
 
-void TopicMarkMachine::finish_reading() {
+void TopicMarkMachine::answer() {
+  has_answered_ = true;
   if (is_wanted_) {
     actions_.push_back(topic_mark::Standing{std::exchange(others_, {})});
   } else {

@@ -78,12 +78,13 @@ class TopicMarkMachine {
   void on(const PageDone& event, Instant now);
   void on(const TimerFired& event, Instant now);
 
+  void want(bool is_wanted, Instant now);
   // The next step towards what is wanted, unless one is under way.
   void go_on(Instant now);
   void submit();
   void scan(std::string cursor);
   void take(const ScanEntry& entry);
-  void finish_reading();
+  void answer();
   void retry_later(Error error, Instant now);
 
   const TopicName topic_;
@@ -95,7 +96,8 @@ class TopicMarkMachine {
   bool is_wanted_ = false;
   Place place_ = Place::Absent;
   StoreVersion version_;  // of the mark that is There
-  bool has_read_ = true;  // the other side, since the place became what it is
+  // With Standing or Cleared, since it was asked and since the place became what it is.
+  bool has_answered_ = true;
   Waiting waiting_ = Waiting::Nothing;
   Ticket next_ticket_ = 1;
   Ticket awaited_ = 0;

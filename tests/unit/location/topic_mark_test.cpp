@@ -169,6 +169,37 @@ TEST_CASE("a mark that is wanted again while it goes is there in the end") {
   CHECK(meeting.publisher.machine.is_at_rest());
 }
 
+TEST_CASE("who changes his mind while the store is away is answered when it is back") {
+  for (const bool is_publisher : {true, false}) {
+    INFO(is_publisher << " for a publisher");
+    Rendezvous meeting;
+    Marking& marking = is_publisher ? meeting.publisher : meeting.subscriber;
+    const auto while_away = [&](const auto& change, const auto& changed_back) {
+      meeting.cluster.store.set_available(false);
+      change();
+      const int delays = marking.delays;
+      meeting.cluster.time.run_for(1s);
+      REQUIRE(marking.delays > delays);
+      changed_back();
+      meeting.cluster.store.set_available(true);
+      meeting.settle();
+    };
+    marking.set();
+    meeting.settle();
+    while_away([&] { marking.clear(); }, [&] { marking.set(); });
+    CHECK(marking.standing == Names{"", ""});
+    CHECK(marking.cleared.empty());
+    CHECK(meeting.marks() == 1);
+    marking.clear();
+    meeting.settle();
+    while_away([&] { marking.set(); }, [&] { marking.clear(); });
+    CHECK(marking.cleared == Names{"", ""});
+    CHECK(marking.standing == Names{"", ""});
+    CHECK(meeting.marks() == 0);
+    CHECK(marking.machine.is_at_rest());
+  }
+}
+
 TEST_CASE("an unknown outcome of a mark's commit is settled by the next", "[STORE-06]") {
   for (const UnknownCommit kind :
        {UnknownCommit::Applied, UnknownCommit::Late, UnknownCommit::Lost}) {
