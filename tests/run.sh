@@ -9,6 +9,9 @@
 #   tests/run.sh --sanitize thread     the threaded tests, with ThreadSanitizer
 #   tests/run.sh --list                only name the tests; goes with the other options
 #
+# The simulation runs seeds that nobody has run yet; SPOTMESH_SEEDS_FROM=N makes them begin at N, as
+# a run before has printed it.
+#
 # The last line is "N passed, N failed". The exit code is 0 only if tests ran and none failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -79,6 +82,8 @@ if $list; then
   ctest --test-dir "$build" -N "${selection[@]}" | sed -n 's/^ *Test *#[0-9]*: //p'
   exit
 fi
+export SPOTMESH_SEEDS_FROM=${SPOTMESH_SEEDS_FROM:-$(date +%s%3N)}
+printf 'run.sh: fresh seeds of the simulation: SPOTMESH_SEEDS_FROM=%s\n' "$SPOTMESH_SEEDS_FROM"
 report=$build/tests.xml
 rm -f "$report"
 ctest --test-dir "$build" --output-on-failure --no-tests=ignore -j "${CTEST_PARALLEL_LEVEL:-2}" \

@@ -92,6 +92,8 @@ class ActorCell final : public runtime::RefCounted {
   Claim* claim(std::function<void()> then) { return claims_.claim(std::move(then)); }
   bool withdraw(Claim* claim) { return claims_.withdraw(claim); }
   void release_claim() { claims_.release(); }
+  // Stepped down from: claims that will not be granted any more let go of what they keep.
+  void give_up_claims() { claims_.give_up(); }
 
   // The rest belongs to the strand.
   CellState state = CellState::Creating;

@@ -1,6 +1,7 @@
 #include "objects/claims.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "objects/core.hpp"
@@ -31,6 +32,14 @@ bool Claims::withdraw(Claim* claim) {
   if (found == waiting_.end() || !mailbox_.withdraw_claim(**found)) return false;
   waiting_.erase(found);
   return true;
+}
+
+void Claims::give_up() {
+  const auto waiting = std::ranges::partition(
+      waiting_, [this](const auto& claim) { return !mailbox_.withdraw_claim(*claim); });
+  const std::vector<std::unique_ptr<Claim>> ended(std::make_move_iterator(waiting.begin()),
+                                                  std::make_move_iterator(waiting.end()));
+  waiting_.erase(waiting.begin(), waiting.end());
 }
 
 }  // namespace spotmesh::objects

@@ -38,7 +38,10 @@ class Claims {
   Claim* claim(std::function<void()> then);
   bool withdraw(Claim* claim);
   void release() { mailbox_.release_claim(); }
-  // The node ends: claims that nobody will grant any more let go of what they keep.
+  // The gate is abandoned: claims that it has not granted never will be, and let go of what they
+  // keep, which may be the cell itself.
+  void give_up();
+  // The node ends, and nothing more is posted: those that are granted let go, too.
   void drop() { waiting_.clear(); }
 
  private:

@@ -100,6 +100,8 @@ class SpotCell final : public runtime::RefCounted {
   // yielded included; until go_on() no other starts, but callbacks do. Strand only.
   void stand_still(std::function<void()> then);
   void go_on();
+  // Stepped down from: who waits to stand still lets go of what he keeps.
+  void give_up_claims() { claims_.give_up(); }
   // The node ends: who waits to stand still lets go of what he keeps.
   void drop_claims();
 

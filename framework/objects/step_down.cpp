@@ -42,6 +42,7 @@ void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   actor->timers().close();
   actor->mailbox().close(reason);
   actor->own_gate().abandon();
+  actor->give_up_claims();
   const Ref<SpotCell> spot = actor->spot();
   spot->member_count.fetch_sub(1);
   leave_members(core, spot, actor);
@@ -64,6 +65,7 @@ void step_down(const Ref<SpotCell>& spot, const Error& reason) {
   spot->timers().close();
   spot->mailbox().close(reason);
   spot->gate().abandon();
+  spot->give_up_claims();
   for (const auto& actor : core.registry->actors()) {
     if (actor->spot() == spot) step_down(actor, reason);
   }

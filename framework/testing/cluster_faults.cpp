@@ -71,6 +71,11 @@ void Cluster::set_store_strays(unsigned per_mille, Duration by) {
   parts_->store.behavior().stray_latency = by;
 }
 
+void Cluster::set_store_late_commits(unsigned per_mille, Duration by) {
+  parts_->store.behavior().late_commits_per_mille = per_mille;
+  parts_->store.behavior().late_commit_latency = by;
+}
+
 void Cluster::set_store_hints(unsigned lost_per_mille, unsigned repeated_per_mille,
                               Duration longest) {
   parts_->store.behavior().lost_hints_per_mille = lost_per_mille;

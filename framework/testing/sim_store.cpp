@@ -102,6 +102,11 @@ Duration SimStore::latency() {
   return behavior_.min_latency + Duration(static_cast<Duration::rep>(random_below(random_, steps)));
 }
 
+Duration SimStore::commit_delay() {
+  const unsigned late = behavior_.late_commits_per_mille;
+  return late != 0 && chance(late) ? behavior_.late_commit_latency : Duration::zero();
+}
+
 bool SimStore::is_away(const Session& session) {
   return !is_available_ || !session.is_available || chance(behavior_.unavailable_per_mille);
 }
@@ -237,17 +242,18 @@ void SimStore::hint(const std::string& key) {
 
 template <typename Answer>
 void SimStore::perform(std::shared_ptr<Session> session, std::function<void(Answer)> done,
-                       Answer answer_at_end, Execute<Answer> execute) {
+                       Answer answer_at_end, Execute<Answer> execute, Duration held_up) {
   const std::uint64_t operation = session->next_operation++;
   auto shared_done = std::make_shared<std::function<void(Answer)>>(std::move(done));
   session->under_way.emplace(
       operation, [shared_done, answer = std::move(answer_at_end)] { (*shared_done)(answer); });
-  schedule(latency(), [this, session, operation, shared_done, execute = std::move(execute)] {
-    Answer answer = execute(session);
-    schedule(latency(), [session, operation, shared_done, answer = std::move(answer)] {
-      if (session->under_way.erase(operation) == 1) (*shared_done)(answer);
-    });
-  });
+  schedule(held_up + latency(),
+           [this, session, operation, shared_done, execute = std::move(execute)] {
+             Answer answer = execute(session);
+             schedule(latency(), [session, operation, shared_done, answer = std::move(answer)] {
+               if (session->under_way.erase(operation) == 1) (*shared_done)(answer);
+             });
+           });
 }
 
 SimStore::Client::Client(SimStore& store, std::shared_ptr<Session> session)
@@ -276,7 +282,8 @@ void SimStore::Client::commit(Commit commit, location::CommitCallback done) {
         std::string fault = location::fault_of_commit(commit);
         if (!fault.empty()) return without_effect(Outcome::Unavailable, std::move(fault));
         return store->execute_commit(session, commit);
-      });
+      },
+      store_.commit_delay());
 }
 
 void SimStore::Client::scan(std::string prefix, std::string cursor, std::size_t limit,

@@ -31,6 +31,9 @@ struct SimStoreBehavior {
   // Each of the two may instead take so long: a packet that was held up somewhere.
   unsigned strays_per_mille = 0;
   Duration stray_latency = std::chrono::seconds(30);
+  // Of commits: so many take so long on their way to the store, whatever became of who sent them.
+  unsigned late_commits_per_mille = 0;
+  Duration late_commit_latency = std::chrono::seconds(30);
   unsigned unavailable_per_mille = 0;
   // Of commits: the outcome is Unknown; each of the three kinds of UnknownCommit is as likely.
   unsigned unknown_per_mille = 0;
@@ -95,6 +98,7 @@ class SimStore {
 
   bool chance(unsigned per_mille) { return random_below(random_, 1000) < per_mille; }
   Duration latency();
+  Duration commit_delay();
   bool is_away(const Session& session);
   void settle(Session& session);
   location::CommitResult apply(const Session& session, const location::Commit& commit);
@@ -111,7 +115,7 @@ class SimStore {
   // Runs `execute` after one latency and hands its result to `done` after another.
   template <typename Answer>
   void perform(SharedSession session, std::function<void(Answer)> done, Answer answer_at_end,
-               Execute<Answer> execute);
+               Execute<Answer> execute, Duration held_up = Duration::zero());
 
   SimTime& time_;
   Random& random_;

@@ -127,14 +127,14 @@ RunReport simulate(const Scenario& scenario, std::uint64_t seed) {
 Faults draw_faults(Chance& chance) {
   using Make = std::unique_ptr<Fault> (*)();
   static constexpr Make kinds[] = {
-      faults::short_freezes,      faults::long_freezes,     faults::crashes,
-      faults::clock_drift,        faults::clock_steps,      faults::slow_paths,
-      faults::one_way_partitions, faults::partitions,       faults::isolations,
-      faults::cut_connections,    faults::slow_store,       faults::store_strays,
-      faults::store_refusals,     faults::unknown_outcomes, faults::store_outages,
-      faults::store_cut_off,      faults::fail_overs,       faults::lost_hints,
-      faults::slow_clients,       faults::silent_clients,   faults::vanishing_clients,
-      faults::breaking_clients};
+      faults::short_freezes,     faults::long_freezes,       faults::late_commits,
+      faults::crashes,           faults::clock_drift,        faults::clock_steps,
+      faults::slow_paths,        faults::one_way_partitions, faults::partitions,
+      faults::isolations,        faults::cut_connections,    faults::slow_store,
+      faults::store_strays,      faults::store_refusals,     faults::unknown_outcomes,
+      faults::store_outages,     faults::store_cut_off,      faults::fail_overs,
+      faults::lost_hints,        faults::slow_clients,       faults::silent_clients,
+      faults::vanishing_clients, faults::breaking_clients};
   Faults drawn;
   // Some runs are calm, most have a few troubles, and in some everything happens.
   const std::uint64_t one_in = chance.one_in(8) ? 2 : 6;

@@ -13,9 +13,11 @@ struct KnownSeed {
   std::string_view why;  // what it found, in one sentence
 };
 
-inline constexpr std::array<KnownSeed, 4> known_seeds = {{
+inline constexpr std::array<KnownSeed, 6> known_seeds = {{
     {"alone", 7654,
      "the checking client took it for a lost push when its Actor had been taken over by another"},
+    {"alone", 10552, "a run whose fence the store had forgotten was never watched again"},
+    {"alone", 14997, "an Actor that was stepped down from was kept by a claim on itself"},
     {"together", 968,
      "an epoch forgot the one before it, and gave out the same lease generations again"},
     {"together", 1325, "what was sent to a former owner met the id again there, after later words"},

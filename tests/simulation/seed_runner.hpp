@@ -33,6 +33,8 @@ struct RunnerOptions {
   std::uint64_t repeat_every = 16;
   // A seed that takes longer in real time is ended as stuck.
   std::uint64_t longest_seconds = 60;
+  // When it is not zero: wrong if the median seed takes more processor time.
+  double longest_median_ms = 0;
   std::string replay_command;  // "{scenario}" and "{seed}" are filled in
 };
 

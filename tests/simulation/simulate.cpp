@@ -51,6 +51,7 @@ struct Wish {
   std::uint64_t seeds = 300;
   std::uint64_t from = 0;
   std::uint64_t replayed = 0;
+  double longest_median_ms = 0;
   bool is_replay = false;
   bool known_only = false;
   std::string scenario;
@@ -93,9 +94,15 @@ int main(int argc, char** argv) {
       "Example: simulate --seeds 200 --from 5000");
   app.add_option("--seeds", wish.seeds, "how many fresh seeds to run")
       ->check(CLI::Range(1, 10'000'000));
-  const auto* from = app.add_option("--from", wish.from, "the first seed; else one of the clock's")
+  const auto* from = app.add_option("--from", wish.from,
+                                    "the first seed; else SPOTMESH_SEEDS_FROM, else one of the "
+                                    "clock's")
+                         ->envname("SPOTMESH_SEEDS_FROM")
                          ->check(CLI::NonNegativeNumber);
   app.add_option("--scenario", wish.scenario, "only this scenario")->check(CLI::IsMember(names));
+  app.add_option("--median-below", wish.longest_median_ms,
+                 "wrong also when the median seed takes more milliseconds of processor time")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--known", wish.known_only, "only the seeds that have once found a defect");
   const auto* replay =
       app.add_option("--replay", wish.replayed, "run this one seed, twice, and print its trace");
@@ -117,5 +124,6 @@ int main(int argc, char** argv) {
     fmt::print("seeds {}..{}\n", wish.from, wish.from + wish.seeds - 1);
   }
   return simulation::run_seeds(
-      runs, {.replay_command = "./tests/simulate.sh --scenario {scenario} --replay {seed}"});
+      runs, {.longest_median_ms = wish.longest_median_ms,
+             .replay_command = "./tests/simulate.sh --scenario {scenario} --replay {seed}"});
 }

@@ -8,6 +8,8 @@
 #include "location/keys.hpp"
 #include "location/records.hpp"
 #include "node/node.hpp"
+#include "objects/core.hpp"
+#include "objects/registry.hpp"
 #include "testing/sim_store.hpp"
 
 namespace spotmesh::testing {
@@ -57,15 +59,30 @@ void LeftoversChecker::on_fail_over(const SimStore& store) {
 
 void LeftoversChecker::look_at_rest() {
   for (const LiveProcess& process : run_.processes) {
-    if (process.node->state() != node::NodeState::Stopped) continue;
-    for (const auto prefix : {keys::actor_prefix, keys::spot_prefix}) {
-      for (const auto& entry : run_.store->contents(prefix)) {
-        const auto record = object_in(entry.key, entry.stored.value);
-        if (!record || record->owner.rid != process.node->identity().rid) continue;
-        if (brought_back_.contains({entry.key, record->object_generation.value})) continue;
-        complain(
-            fmt::format("{} has stopped and left {}", process.name(), keys::printable(entry.key)));
-      }
+    const bool has_stopped = process.node->state() == node::NodeState::Stopped;
+    if (has_stopped || process.is_serving()) look_at(process);
+  }
+}
+
+void LeftoversChecker::look_at(const LiveProcess& process) {
+  const objects::Registry& registry = *process.node->objects().core().registry;
+  std::set<std::pair<std::string, std::uint64_t>> living;
+  for (const auto& actor : registry.actors()) {
+    living.emplace(keys::actor(actor->id()), actor->generation().value);
+  }
+  for (const auto& spot : registry.spots()) {
+    living.emplace(keys::spot(spot->id()), spot->generation().value);
+  }
+  // What a node that has stopped still holds in memory is no object any more.
+  if (!process.is_serving()) living.clear();
+  for (const auto prefix : {keys::actor_prefix, keys::spot_prefix}) {
+    for (const auto& entry : run_.store->contents(prefix)) {
+      const auto record = object_in(entry.key, entry.stored.value);
+      if (!record || record->owner.rid != process.node->identity().rid) continue;
+      const std::pair object(entry.key, record->object_generation.value);
+      if (living.contains(object) || brought_back_.contains(object)) continue;
+      complain(fmt::format("the store has {}, which {} has not got", keys::printable(entry.key),
+                           process.name()));
     }
   }
 }

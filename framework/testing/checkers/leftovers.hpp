@@ -1,4 +1,5 @@
-// Leftovers: a node that has stopped in order leaves nothing of its own in the Location Store.
+// Leftovers: the Location Store has no record of an object that its node has not got, once nothing
+// is under way: neither while the node serves nor after it has stopped in order.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,8 @@ class LeftoversChecker final : public Checker {
   void look_at_rest() override;
 
  private:
+  void look_at(const LiveProcess& process);
+
   // By key, the incarnation of each Actor and Spot that has a record.
   std::map<std::string, std::uint64_t, std::less<>> recorded_;
   std::set<std::pair<std::string, std::uint64_t>> brought_back_;

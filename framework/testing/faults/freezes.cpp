@@ -1,4 +1,5 @@
 // A process stands still and goes on.
+#include <cstdint>
 #include <optional>
 
 #include <spotmesh/testing/fault.hpp>
@@ -31,7 +32,35 @@ class Freezes final : public Fault {
   std::optional<unsigned> frozen_;
 };
 
+// What it has sent to the store last comes there when it has been taken for dead.
+class LateCommits final : public Fault {
+ public:
+  LateCommits() : Fault({1s, 8s, 26s, 40s}) {}
+  std::string_view name() const override { return "late commits"; }
+
+ private:
+  void strike(Cluster& cluster, Chance& chance) override {
+    frozen_ = pick_running_node(cluster, chance);
+    if (!frozen_) return;
+    cluster.set_store_late_commits(1000, chance.between(24s, 34s));
+    cluster.after(chance.between(10ms, 300ms), [this, &cluster, strike = ++strikes_] {
+      cluster.set_store_late_commits(0);
+      if (strike == strikes_ && frozen_ && cluster.is_running(*frozen_)) cluster.pause(*frozen_);
+    });
+  }
+  void mend(Cluster& cluster) override {
+    cluster.set_store_late_commits(0);
+    if (frozen_ && cluster.is_paused(*frozen_)) cluster.resume(*frozen_);
+    frozen_.reset();
+  }
+
+  std::optional<unsigned> frozen_;
+  std::uint64_t strikes_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<Fault> faults::late_commits() { return std::make_unique<LateCommits>(); }
 
 std::unique_ptr<Fault> faults::short_freezes() {
   return std::make_unique<Freezes>("short freezes", Freezes::Rhythm{1s, 10s, 50ms, 9s});

@@ -57,6 +57,53 @@ TEST_CASE("an Actor of a killed node is Unavailable at once, and comes back afte
   }
 }
 
+TEST_CASE("a room of a killed node is Unavailable at once, and can be made anew after the lease",
+          "[LOSS-02][LOSS-05]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed, .nodes = 2});
+    {
+      auto host = play.connect(0);
+      REQUIRE(play.log_in(host, "ann").has_value());
+      REQUIRE(play.ask<Registered>(host, Enter{.room = "room1"}).has_value());
+      play.cluster.run_for(1s);
+    }
+    play.cluster.crash(0);
+    auto client = play.connect(1);
+    REQUIRE(play.log_in(client, "bob").has_value());
+    // It may still be taken for alive; then it is the Join that fails.
+    const auto at_once = play.ask<Registered>(client, Enter{.room = "room1"});
+    play.cluster.run_for(1s);
+    if (at_once) {
+      CHECK(play.cluster.trace().find("actor.join_failed node-1.0 bob reason=Unavailable") !=
+            std::string::npos);
+    } else {
+      CHECK(at_once.error().kind() == ErrorKind::Unavailable);
+    }
+    play.cluster.run_for(take_over);
+    REQUIRE(play.ask<Registered>(client, Enter{.room = "room1"}).has_value());
+    play.cluster.run_for(1s);
+    INFO(play.cluster.trace());
+    CHECK(play.cluster.trace().find("actor.joined node-1.0 bob spot=room1") != std::string::npos);
+    // The member of the lost room starts again as well.
+    CHECK(play.log_in(client, "ann")->is_new);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a node that is told to stop while the store is away exits all the same", "[STORE-09]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Play play({.seed = seed});
+    auto client = play.connect();
+    REQUIRE(play.log_in(client, "ann").has_value());
+    play.cluster.set_store_available(false);
+    play.cluster.run_for(3s + seed * 2s);
+    // What its turns are to do in the end they cannot, nor can its records go.
+    (void)play.cluster.stop(0, 5s);
+    play.cluster.run_for(10s);
+    CHECK_FALSE(play.cluster.is_running(0));
+  }
+}
+
 TEST_CASE("a process that stands still for less than its lease goes on as if nothing had been",
           "[STORE-05]") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {

@@ -52,6 +52,30 @@ TEST_CASE("messages that come in the same instant are all answered, in order", "
   }
 }
 
+TEST_CASE("a push goes to the session that is bound by then, an answer to the one that has asked",
+          "[BIND-02]") {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Play play({.seed = seed});
+    auto first = play.connect();
+    REQUIRE(play.log_in(first, "ann").has_value());
+    std::optional<Result<Answer>> answer;
+    first.request<Answer>(Ask{.connection = 1, .delay_us = 200'000},
+                          [&](Result<Answer> reply) { answer = std::move(reply); });
+    play.cluster.run_for(20ms);
+    // While the Actor makes its answer somebody else takes it over; it pushes when it has answered.
+    auto second = play.connect();
+    REQUIRE(play.log_in(second, "ann").has_value());
+    INFO("seed " << seed << "\n" << play.cluster.trace());
+    REQUIRE_FALSE(answer.has_value());
+    REQUIRE(play.cluster.run_until([&] { return second.pushes_received() == 1; }));
+    REQUIRE(answer.has_value());
+    REQUIRE(answer->has_value());
+    CHECK((*answer)->connection == 1);
+    CHECK(first.pushes_received() == 0);
+    play.check_sound();
+  }
+}
+
 TEST_CASE("two Actors that wait for each other are freed by the deadline", "[MSG-03]") {
   Play play;
   auto ann = play.connect();
@@ -77,6 +101,30 @@ TEST_CASE("two Actors that wait for each other are freed by the deadline", "[MSG
   // Both are free again.
   CHECK(play.ask<Answer>(ann, Ask{.connection = 1}).has_value());
   CHECK(play.ask<Answer>(bob, Ask{.connection = 2}).has_value());
+  play.check_sound();
+}
+
+TEST_CASE(
+    "a turn that does not end is named with its Actor, packet and age, and stops nobody else") {
+  Play play;
+  auto ann = play.connect();
+  auto bob = play.connect();
+  REQUIRE(play.log_in(ann, "ann").has_value());
+  REQUIRE(play.log_in(bob, "bob").has_value());
+  ann.request<Answer>(Ask{.connection = 1, .delay_us = 600'000'000}, [](const Result<Answer>&) {});
+  play.cluster.run_for(50ms);
+  const auto begun = play.cluster.elapsed();
+  while (play.cluster.elapsed() - begun < 40s) {
+    const auto asked = play.cluster.elapsed();
+    REQUIRE(play.ask<Answer>(bob, Ask{.connection = 2}).has_value());
+    CHECK(play.cluster.elapsed() - asked < 100ms);
+    play.cluster.run_for(500ms);
+  }
+  const std::string trace = play.cluster.trace();
+  INFO(trace);
+  const auto at = trace.find("turn.stuck node-0.0 ann owner=Actor 'ann' what=probe.Ask age_ms=");
+  CHECK(at != std::string::npos);
+  CHECK(trace.find("turn.stuck node-0.0 bob") == std::string::npos);
   play.check_sound();
 }
 

@@ -4,11 +4,19 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cases/fixture.hpp"
 #include "workload.hpp"
 
+using namespace probe;
+using simulation::Play;
+using simulation::Result;
+using spotmesh::testing::ClusterOptions;
 using spotmesh::testing::RunReport;
 using spotmesh::testing::Scenario;
 using spotmesh::testing::simulate;
@@ -22,8 +30,8 @@ struct Defect {
   unsigned most_seeds = 40;
 };
 
-bool says(const RunReport& report, std::string_view what) {
-  return std::ranges::any_of(report.complaints, [what](const std::string& complaint) {
+bool says(const std::vector<std::string>& complaints, std::string_view what) {
+  return std::ranges::any_of(complaints, [what](const std::string& complaint) {
     return complaint.find(what) != std::string::npos;
   });
 }
@@ -38,10 +46,65 @@ void check_is_noticed(const Scenario& healthy, const Defect& defect) {
     REQUIRE(without.is_correct());
     const RunReport with = simulate(planted, seed);
     strikes += with.defect_strikes;
-    if (!with.is_correct() && says(with, defect.noticed_as)) return;
+    if (!with.is_correct() && says(with.complaints, defect.noticed_as)) return;
   }
   FAIL(defect.point << " struck " << strikes << " times in " << defect.most_seeds
                     << " seeds and was not noticed");
+}
+
+// The same for a situation that is too rare to wait for: `complaints_of` plays it by hand, with or
+// without the defect.
+void check_is_noticed(
+    const Defect& defect,
+    const std::function<std::vector<std::string>(ClusterOptions)>& complaints_of) {
+  for (std::uint64_t seed = 1; seed <= defect.most_seeds; ++seed) {
+    INFO("seed " << seed << " without the defect");
+    REQUIRE(complaints_of({.seed = seed}) == std::vector<std::string>{});
+    const auto complaints =
+        complaints_of({.seed = seed, .defects = {{std::string(defect.point), defect.per_mille}}});
+    if (says(complaints, defect.noticed_as)) return;
+  }
+  FAIL(defect.point << " was not noticed in " << defect.most_seeds << " seeds");
+}
+
+// What one client has said waits for room in its Actor's mailbox while another takes the Actor
+// over.
+std::vector<std::string> take_over_with_a_full_mailbox(const ClusterOptions& options) {
+  Play play(options);
+  auto first = play.connect();
+  REQUIRE(play.log_in(first, "ann").has_value());
+  REQUIRE(play.ask<Answer>(first, Ask{.connection = 1}).has_value());
+  first.request<Answer>(Ask{.connection = 1, .delay_us = 200'000}, [](const Result<Answer>&) {});
+  const auto notes = static_cast<std::uint32_t>(spotmesh::limits::mailbox_application_jobs + 20);
+  for (std::uint32_t number = 1; number <= notes; ++number) {
+    first.send(Note{.connection = 1, .number = number});
+  }
+  play.cluster.run_for(std::chrono::milliseconds(40 + 10 * options.seed));
+  auto second = play.connect();
+  REQUIRE(play.log_in(second, "ann").has_value());
+  play.cluster.run_for(std::chrono::seconds(2));
+  return play.ledger.take_complaints();
+}
+
+std::vector<std::string> destroy_and_rest(const ClusterOptions& options) {
+  Play play(options);
+  auto client = play.connect();
+  REQUIRE(play.log_in(client, "ann").has_value());
+  REQUIRE(play.ask<HasQuit>(client, Quit{.name = "ann"})->was_living);
+  play.cluster.run_for(std::chrono::seconds(1));
+  return play.cluster.violations_at_rest();
+}
+
+// Nothing befalls it but processes that stand still with a commit on its way.
+Scenario with_late_commits() {
+  Scenario scenario = probe::together();
+  scenario.faults = [](spotmesh::testing::Chance&) {
+    spotmesh::testing::Faults faults;
+    faults.push_back(spotmesh::testing::faults::late_commits());
+    return faults;
+  };
+  scenario.shortest_trouble = scenario.longest_trouble = std::chrono::minutes(5);
+  return scenario;
 }
 
 }  // namespace
@@ -93,4 +156,16 @@ TEST_CASE("the checkers notice a request without a deadline") {
 }
 TEST_CASE("the checkers notice a reply that comes twice") {
   check_is_noticed(probe::alone(), {"session.reply-twice", "none due", 20});
+}
+TEST_CASE("the checkers notice a reservation that is not conditional on the writer's lease") {
+  check_is_noticed(with_late_commits(), {"create.skip-lease-condition", "without a live lease"});
+}
+TEST_CASE("the checkers notice a message that passes the barrier of a Join") {
+  check_is_noticed(probe::alone(), {"mailbox.pass-barrier", "passed the barrier"});
+}
+TEST_CASE("the checkers notice what a replaced session has said being taken") {
+  check_is_noticed({"binding.take-stale", "while 2 is attached"}, take_over_with_a_full_mailbox);
+}
+TEST_CASE("the checkers notice the record of an Actor that has ended") {
+  check_is_noticed({"destroy.keep-record", "has not got"}, destroy_and_rest);
 }

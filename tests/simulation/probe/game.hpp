@@ -64,6 +64,7 @@ class Runner final : public spotmesh::Actor {
   // By the callbacks: where it is, and which Spot has still to say good-bye.
   std::string spot_;
   std::string leaving_;
+  bool is_joining_ = false;  // from the turn that registered a Join to its completion
   // Of the client that is attached now.
   std::uint32_t connection_ = 0;
   std::uint32_t notes_ = 0;

@@ -37,6 +37,7 @@ class Runner::Turn {
     if (!runner.leaving_.empty()) {
       runner.complain(fmt::format("{} ran before '{}' had said good-bye", what, runner.leaving_));
     }
+    if (runner.is_joining_) runner.complain(fmt::format("{} passed the barrier of a Join", what));
   }
   ~Turn() { runner_.is_busy_ = false; }
   Turn(const Turn&) = delete;
@@ -205,6 +206,7 @@ Task<Result<Registered>> Runner::enter(const Enter& enter) {
   if (!room) co_return fail(room.error());
   auto joined = context().join_spot(enter.room, Knock{.mood = enter.mood}).defer();
   if (!joined) co_return fail(joined.error());
+  is_joining_ = true;
   co_return Registered{};
 }
 
@@ -212,6 +214,7 @@ Result<Registered> Runner::leave(const Leave&) {
   const Turn turn(*this, "leave");
   auto left = context().join_entry_spot().defer();
   if (!left) return fail(left.error());
+  is_joining_ = true;
   return Registered{};
 }
 
@@ -246,6 +249,7 @@ void Runner::pulse(const TimerTick& tick) {
 }
 
 Task<void> Runner::on_join_completed(const JoinCompletion& completion) {
+  if (!std::exchange(is_joining_, false)) complain("a Join ended that was not under way");
   const Turn turn(*this, "join completion");
   if (const auto* failed = std::get_if<JoinFailed>(&completion)) {
     const ErrorKind kind = failed->error.kind();

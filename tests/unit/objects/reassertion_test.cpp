@@ -48,14 +48,16 @@ struct Forgetful {
     one.sim.store.behavior().max_latency = latency;
   }
   // What somebody else's life of that id would look like in the store.
-  void usurp(const std::string& id) {
-    location::AuthorityRecord record = *actor(id);
+  void usurp(const std::string& id) { usurp_key(keys::actor(*ActorId::parse(id))); }
+  void usurp_spot(const std::string& id) { usurp_key(keys::spot(*SpotId::parse(id))); }
+  void usurp_key(const std::string& key) {
+    location::AuthorityRecord record = *location::decode_authority(key, *get(key));
     record.takeover_count += 1;
     record.object_generation.value += 7;
     record.owner.rid = NodeRid{"usurper"};
     record.owner.owner = *location::OwnerId::parse("usurper");
     record.membership.reset();
-    put(keys::actor(*ActorId::parse(id)), encode(record));
+    put(key, encode(record));
   }
   std::uint64_t actors() {
     return one->core().capacity->actors(*one->core().application.find_mesh("play")).total();
@@ -64,6 +66,20 @@ struct Forgetful {
     return one->request<probe::Answer>(id, probe::Ask{}).has_value();
   }
   const location::LeaseView& lease() { return one->core().lease->view(); }
+};
+
+// Says when it is gone.
+class Mourned : public Pawn {
+ public:
+  using Pawn::Pawn;
+  ~Mourned() override { hooks().journal.note("gone " + name()); }
+  static void handlers(ActorHandlers<Mourned>& on) { on.request(&Mourned::brood); }
+  // Never ends by itself.
+  Task<probe::Answer> brood(const probe::Ask&) {
+    while (co_await context().run_cpu_worker([] {}).submit()) {
+    }
+    co_return probe::Answer{};
+  }
 };
 
 }  // namespace
@@ -156,13 +172,7 @@ TEST_CASE("a room that is stepped down from takes its members along", "[STORE-08
   world.one->room("red", "room");
   REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
   REQUIRE(world.one->request<probe::Poked>("anna", probe::Poke{}).has_value());
-  const std::string key = keys::spot(*SpotId::parse("red"));
-  auto record = *location::decode_authority(key, *world.get(key));
-  record.takeover_count += 1;
-  record.object_generation.value += 7;
-  record.owner.rid = NodeRid{"usurper"};
-  record.owner.owner = *location::OwnerId::parse("usurper");
-  world.put(key, encode(record));
+  world.usurp_spot("red");
   world.one.sim.store.fail_over(0s);
   world.one.run_for(8s);
   CHECK(world.one->metrics().stepped_down_objects.value() == 2);
@@ -172,6 +182,37 @@ TEST_CASE("a room that is stepped down from takes its members along", "[STORE-08
   world.one.run_for(30s);
   world.one->born("anna", "pawn");
   CHECK(world.one->spot_of("anna")->spot_id.text() != "red");
+}
+
+TEST_CASE("a member that is stepped down from is gone, whatever waited for its turn to end",
+          "[STORE-08]") {
+  Hooks hooks;
+  Forgetful world([&hooks](ObjectServer& play) {
+    play.actor<Mourned>("mourned", [&hooks](auto& f) {
+      f.disable_relocation().create_with(
+          [&hooks](ActorContext& context) { return std::make_unique<Mourned>(context, hooks); });
+    });
+  });
+  const ActorRef anna = world.one->born("anna", "mourned");
+  const BindingIdentity binding{SessionId{1, 1}, LifecycleId{2, 2}, NodeRid{"gate"}, 1};
+  world.one->bindings().bind(anna, binding, [](Result<void>) {});
+  world.one->room("red", "room");
+  REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
+  world.one.run_for(1s);
+  REQUIRE(world.one->spot_of("anna")->spot_id.text() == "red");
+  const auto asked = world.one->begin<Result<probe::Answer>>([](Context& context) {
+    return context.actors().request<probe::Answer>("anna", probe::Ask{}).timeout(60s).submit();
+  });
+  world.one.run_for(1s);
+  // The callback that tells of it waits for the turn in progress.
+  world.one->bindings().session_ended(anna.actor_id, binding);
+  world.one.run_for(1s);
+  REQUIRE(world.one.journal().count("on_disconnect_actor red anna") == 0);
+  world.usurp_spot("red");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 2);
+  CHECK(hooks.journal.count("gone anna") == 1);
 }
 
 TEST_CASE("a record that does not parse is named and counted, and the rest goes on", "[STORE-08]") {

@@ -119,6 +119,9 @@ class Cluster {
   void set_store_faults(unsigned unavailable_per_mille, unsigned unknown_per_mille);
   // Of a thousand operations so many are held up for `by`, on their way or on their way back.
   void set_store_strays(unsigned per_mille, Duration by = std::chrono::seconds(30));
+  // Of a thousand commits so many take `by` to reach the store, also when the process that has sent
+  // them stands still or is gone by then.
+  void set_store_late_commits(unsigned per_mille, Duration by = std::chrono::seconds(30));
   // Of a thousand hints so many are lost, so many come twice, and each comes up to so much later.
   void set_store_hints(unsigned lost_per_mille, unsigned repeated_per_mille, Duration longest);
   // Another store takes over, which has not got the writes of the last `forgotten` (at most two

@@ -63,6 +63,9 @@ namespace faults {
 // lasts; then it goes on as if nothing had been.
 std::unique_ptr<Fault> short_freezes();
 std::unique_ptr<Fault> long_freezes();
+// A node stands still for more than a lease, and what it has sent to the store last comes there
+// only when it has been taken for dead.
+std::unique_ptr<Fault> late_commits();
 // A process is gone from one moment to the next and comes up again as a new run.
 std::unique_ptr<Fault> crashes();
 // Clocks run faster or slower, by up to 500 microseconds a second.
