@@ -289,6 +289,18 @@ TEST_CASE("an owner whose fence the store has forgotten is watched and fenced ag
   CHECK(decode_lease(leases[0].key, leases[0].stored.value)->state == LeaseState::Fenced);
 }
 
+TEST_CASE("an epoch that has forgotten the one before it gives out other lease generations",
+          "[ID-05][STORE-08]") {
+  Cluster cluster(1);
+  cluster.time.run_for(60s);
+  cluster[0].stop();
+  cluster.store.fail_over(0s);
+  const std::uint64_t forgotten = cluster.add("b").run().generation.value;
+  cluster[1].stop();
+  cluster.store.fail_over(1s);
+  CHECK(cluster.add("c").run().generation.value != forgotten);
+}
+
 TEST_CASE("no two runs ever hold one lease generation, however unclear the store", "[ID-08]") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     ManualTime time;
