@@ -6,7 +6,8 @@
 framework/docs/contract.md states rules as list items that begin with their id in bold, and
 contract_ids.txt names all ids there will be. A test carries an id as a Catch2 tag; a script test
 carries it in a comment "contract: [ID]". Fails on a stated rule without a test, an id that does
-not exist, and a rule stated twice; lists what is not stated yet.
+not exist, a rule stated twice, and a rule of the core that is not stated, unless contract_later.txt
+says why; lists what is not stated yet.
 """
 
 import os
@@ -23,15 +24,44 @@ LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
 ID_TAG = re.compile(r"\[([A-Z]+-\d+)\]")
 SCRIPT_TAG = re.compile(r"contract: ((?:\[[A-Z]+-\d+\]\s*)+)")
 CONTRACT = "framework/docs/contract.md"
+IDS = "tests/support/contract_ids.txt"
+LATER = "tests/support/contract_later.txt"
+
+
+def lines_of(root, path):
+    lines = source_tree.read(root, path).splitlines()
+    return [line.split() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def all_ids(root):
-    ids = []
-    for line in source_tree.read(root, "tests/support/contract_ids.txt").splitlines():
-        if line and not line.startswith("#"):
-            area, count = line.split()
-            ids += [f"{area}-{number:02}" for number in range(1, int(count) + 1)]
-    return ids
+    """Returns (every id, those of the core), both in the order of the file."""
+    ids, core = [], []
+    for area, count, *marks in lines_of(root, IDS):
+        numbers = range(1, int(count) + 1)
+        ids += [f"{area}-{number:02}" for number in numbers]
+        if marks[:1] == ["core"]:
+            core += [f"{area}-{int(number):02}" for number in marks[1:] or numbers]
+    return ids, core
+
+
+def check_core(root, core, stated):
+    """What keeps the core from being stated as a whole, but for what is put off with a reason."""
+    complaints, later = [], set()
+    for rule, *reason in lines_of(root, LATER):
+        if not reason:
+            complaints.append(f"{LATER}: {rule} has no reason")
+        if rule in later:
+            complaints.append(f"{LATER}: {rule} is there twice")
+        if rule not in core:
+            complaints.append(f"{LATER}: {rule} is no rule of the core in {IDS}")
+        if rule in stated:
+            complaints.append(f"{LATER}: {rule} is stated in {CONTRACT} and not to come any more")
+        later.add(rule)
+    for rule in core:
+        if rule not in stated and rule not in later:
+            complaints.append(f"{CONTRACT}: {rule} is of the core, and is neither stated nor put "
+                              f"off in {LATER}")
+    return complaints
 
 
 def tags_in(path, text):
@@ -62,20 +92,20 @@ def carried_ids(root):
 
 def check(root):
     """Returns (complaints, stated ids, ids not stated yet, carried ids)."""
-    known = all_ids(root)
+    known, core = all_ids(root)
     stated = STATED.findall(source_tree.read(root, CONTRACT))
     carried = carried_ids(root)
-    complaints = []
+    complaints = check_core(root, core, stated)
     for rule in sorted(set(stated)):
         if stated.count(rule) > 1:
             complaints.append(f"{CONTRACT}: {rule} is stated {stated.count(rule)} times")
         if rule not in known:
-            complaints.append(f"{CONTRACT}: {rule} is not in tests/support/contract_ids.txt")
+            complaints.append(f"{CONTRACT}: {rule} is not in {IDS}")
         if rule not in carried:
             complaints.append(f"{CONTRACT}: {rule} is stated and no test carries [{rule}]")
     for rule, paths in sorted(carried.items()):
         if rule not in known:
-            complaints.append(f"{paths[0]}: [{rule}] is not in tests/support/contract_ids.txt")
+            complaints.append(f"{paths[0]}: [{rule}] is not in {IDS}")
     return complaints, stated, [rule for rule in known if rule not in stated], carried
 
 
