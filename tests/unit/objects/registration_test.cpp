@@ -151,7 +151,7 @@ TEST_CASE("one packet has one handler of a kind, and send and request may coexis
         table.find(Receiver::Actor, MessageKind::Send, poke));
 }
 
-TEST_CASE("a class without the usual constructor needs a factory function") {
+TEST_CASE("a class without the usual constructor needs a factory function", "[REG-03]") {
   Application missing;
   server_of(missing).user_spot<SizedRoom>("room", stays);
   CHECK(has(refusal([&] { objects::FrozenApplication frozen(missing); }), "create_with"));
@@ -165,7 +165,7 @@ TEST_CASE("a class without the usual constructor needs a factory function") {
   CHECK(frozen.find_mesh("play")->find_spot("room") != nullptr);
 }
 
-TEST_CASE("an Actor class without the usual constructor needs a factory function too") {
+TEST_CASE("an Actor class without the usual constructor needs a factory function too", "[REG-03]") {
   Application missing;
   server_of(missing).actor<SizedPawn>("pawn", stays);
   CHECK(has(refusal([&] { objects::FrozenApplication frozen(missing); }), "create_with"));
