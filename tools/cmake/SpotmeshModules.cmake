@@ -159,16 +159,20 @@ include(\"${PROJECT_SOURCE_DIR}/tools/cmake/SpotmeshDiscoverTests.cmake\")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
 endfunction()
 
-# spotmesh_unit_test(NAME DEPENDS target… [LABELS label…] [TIMEOUT seconds])
+# spotmesh_unit_test(NAME [OPTIMIZED] DEPENDS target… [LABELS label…] [TIMEOUT seconds])
 #
-# The Catch2 executable unit_<NAME> from every .cpp of the calling folder.
+# The Catch2 executable unit_<NAME> from every .cpp of the calling folder. OPTIMIZED is for tests that
+# compute much by themselves; what others test is optimized, and they compile in half the time.
 function(spotmesh_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "DEPENDS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" "TIMEOUT" "DEPENDS;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "spotmesh_unit_test(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
   spotmesh_catch_test(unit_${name} DEPENDS ${arg_DEPENDS} LABELS unit ${arg_LABELS}
                       TIMEOUT ${arg_TIMEOUT})
+  if(NOT arg_OPTIMIZED)
+    target_compile_options(unit_${name} PRIVATE -O0)
+  endif()
 endfunction()
 
 # spotmesh_script_test(NAME COMMAND command… [DEPENDS target…] [LABELS label…] [TIMEOUT seconds])
