@@ -129,7 +129,11 @@ TEST_CASE("without the condition on the lease there is explored: a write of a fe
 }
 
 TEST_CASE("without rule 8 there is explored: a live node that is fenced", "[RACE-08]") {
-  check_found({.outage = true, .defects = {"watch.skip-gap"}}, "a node that lives was fenced");
+  check_found({.outage = true,
+               .has_observer = false,
+               .has_all_orders = true,
+               .defects = {"watch.skip-gap"}},
+              "a node that lives was fenced");
 }
 
 TEST_CASE("without rule 9 there is explored: what a former owner says", "[RACE-09]") {

@@ -251,7 +251,8 @@ void ExploredCluster::execute_beats() {
     is_more = false;
     for (const bool reads : {faults_.reads_first, !faults_.reads_first}) {
       for (std::size_t i = 0; i < node_count && !is_more; ++i) {
-        const bool has_one = reads ? node(i).is_next_watching() : node(i).is_next_renewal();
+        const bool is_beat = reads ? node(i).is_next_watching() : node(i).is_next_renewal();
+        const bool has_one = is_beat && !faults_.has_all_orders;
         const bool is_told = plain_.store.is_away && !node(i).state().operations.empty();
         if (!runs(i) || plain_.processes[i].answer || (!has_one && !is_told)) continue;
         execute(i);

@@ -32,6 +32,8 @@ struct ExploredFaults {
   // Of the beats that move and the readings of beats that fall on one moment, the readings come
   // first.
   bool reads_first = false;
+  // They come in every order instead, with each other and with all else.
+  bool has_all_orders = false;
   // Points of runtime::Faults that always strike. Three are of this environment:
   // "store.settle-late" applies an unknown commit even after a later operation of its process was
   // answered, "flush.past-deadline" lets go what a turn has said although the node does not admit,
