@@ -9,7 +9,7 @@
 #   tests/run.sh --sanitize thread     the threaded tests, with ThreadSanitizer
 #   tests/run.sh --list                only name the tests; goes with the other options
 #
-# The simulation runs seeds that nobody has run yet; SPOTMESH_SEEDS_FROM=N makes them begin at N, as
+# The simulation runs seeds that nobody has run yet; SIMULATE_SEEDS_FROM=N makes them begin at N, as
 # a run before has printed it.
 #
 # The last line is "N passed, N failed". The exit code is 0 only if tests ran and none failed.
@@ -82,8 +82,8 @@ if $list; then
   ctest --test-dir "$build" -N "${selection[@]}" | sed -n 's/^ *Test *#[0-9]*: //p'
   exit
 fi
-export SPOTMESH_SEEDS_FROM=${SPOTMESH_SEEDS_FROM:-$(date +%s%3N)}
-printf 'run.sh: fresh seeds of the simulation: SPOTMESH_SEEDS_FROM=%s\n' "$SPOTMESH_SEEDS_FROM"
+export SIMULATE_SEEDS_FROM=${SIMULATE_SEEDS_FROM:-$(date +%s%3N)}
+printf 'run.sh: fresh seeds of the simulation: SIMULATE_SEEDS_FROM=%s\n' "$SIMULATE_SEEDS_FROM"
 report=$build/tests.xml
 rm -f "$report"
 ctest --test-dir "$build" --output-on-failure --no-tests=ignore -j "${CTEST_PARALLEL_LEVEL:-2}" \

@@ -95,9 +95,9 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", wish.seeds, "how many fresh seeds to run")
       ->check(CLI::Range(1, 10'000'000));
   const auto* from = app.add_option("--from", wish.from,
-                                    "the first seed; else SPOTMESH_SEEDS_FROM, else one of the "
+                                    "the first seed; else SIMULATE_SEEDS_FROM, else one of the "
                                     "clock's")
-                         ->envname("SPOTMESH_SEEDS_FROM")
+                         ->envname("SIMULATE_SEEDS_FROM")
                          ->check(CLI::NonNegativeNumber);
   app.add_option("--scenario", wish.scenario, "only this scenario")->check(CLI::IsMember(names));
   app.add_option("--median-below", wish.longest_median_ms,

@@ -161,8 +161,8 @@ endfunction()
 
 # spotmesh_unit_test(NAME [OPTIMIZED] DEPENDS target… [LABELS label…] [TIMEOUT seconds])
 #
-# The Catch2 executable unit_<NAME> from every .cpp of the calling folder. OPTIMIZED is for tests that
-# compute much by themselves; what others test is optimized, and they compile in half the time.
+# The Catch2 executable unit_<NAME> from every .cpp of the calling folder. OPTIMIZED is for tests
+# that compute much by themselves; what others test is optimized, and they compile in half the time.
 function(spotmesh_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" "TIMEOUT" "DEPENDS;LABELS")
   if(arg_UNPARSED_ARGUMENTS)

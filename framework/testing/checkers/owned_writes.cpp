@@ -90,7 +90,11 @@ void OwnedWritesChecker::check_write(const LiveProcess* writer, std::string_view
   const auto owner = owner_in_effect(*run_.store, *before);
   if (!owner) return;
   if (owner->rid != self) {
-    if (has_live_lease(*owner)) {
+    // What was being created when the store forgot comes to nothing, whoever's it is.
+    const bool is_forgotten = before->state == AuthorityState::Creating &&
+                              before->reserved_in != location::StoreEpoch{} &&
+                              before->reserved_in != run_.store->epoch();
+    if (has_live_lease(*owner) && !is_forgotten) {
       complain(fmt::format("{} writes {}, which belongs to {}, whose lease stands live", client,
                            name, owner->rid.text));
     }
