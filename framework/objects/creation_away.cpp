@@ -37,7 +37,7 @@ void CreationAway::perform(durable::FindRoute& action) {
 void CreationAway::perform(durable::Send&) {
   core_.lease->watch(location::run_of(target_));
   flatbuffers::FlatBufferBuilder body;
-  write_create(body, operation_, spec_, remaining_time(spec_.deadline, core_.now()));
+  write_create(body, operation_, spec_, core_.now());
   auto call = core_.peers->call(
       target(), mesh::Lane::Control, PeerKind::Create, &body, spec_.deadline,
       on_strand(core_,

@@ -10,15 +10,11 @@
 
 #include "base/utf8.hpp"
 #include "objects/peer_bodies.hpp"
-#include "wire/text.hpp"
 
 namespace spotmesh::objects {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using flatbuffers::Offset;
-
-std::string_view view_of(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
 
 body::Outcome outcome_of(CreateReply::Kind kind) {
   switch (kind) {
@@ -47,30 +43,41 @@ Result<OperationId> read_operation_id(const PeerMessage& from, const body::Id* i
   return operation;
 }
 
-Result<CreateEnd> read_error(const PeerMessage& answer, const body::CreateAnswer& table) {
-  if (table.error_kind() >= error_kind_count) {
-    return fail(
-        unsound(answer, fmt::format("its error has the unknown kind {}", table.error_kind())));
-  }
-  const std::string_view text =
-      table.error_message() == nullptr ? std::string_view() : view_of(*table.error_message());
-  return CreateEnd{
-      .result = fail(Error(static_cast<ErrorKind>(table.error_kind()),
-                           std::string(wire::cut_at_character(text, limits::peer_error_bytes)))),
-      .is_turned_away = table.outcome() == body::Outcome::TurnedAway};
+Result<CreateEnd> read_failed(const PeerMessage& answer, const body::CreateAnswer& table) {
+  auto error = read_error(answer, table.error_kind(), table.error_message());
+  if (!error) return fail(error.error());
+  return CreateEnd{.result = fail(*std::move(error)),
+                   .is_turned_away = table.outcome() == body::Outcome::TurnedAway};
+}
+
+// Where the object is that was created or found.
+Result<void> read_place(const PeerMessage& answer, const body::CreateAnswer& table,
+                        CreateReply& reply) {
+  const auto generation = read_generation(answer, table.generation());
+  if (!generation) return fail(generation.error());
+  auto mesh = read_name(answer, table.mesh());
+  if (!mesh) return fail(mesh.error());
+  auto node = read_name(answer, table.node());
+  if (!node) return fail(node.error());
+  if (mesh->empty() || node->empty()) return fail(unsound(answer, "it names no mesh, or no node"));
+  reply.generation = *generation;
+  reply.mesh = *std::move(mesh);
+  reply.node = NodeRid{*std::move(node)};
+  return {};
 }
 
 }  // namespace
 
 void write_create(FlatBufferBuilder& builder, OperationId operation, const CreateSpec& spec,
-                  std::uint64_t remaining) {
+                  Instant now) {
   const auto request = write_packet(builder, spec.request);
   const auto id = builder.CreateString(spec.id);
   const auto type = builder.CreateString(spec.type.text());
   const auto mesh = builder.CreateString(spec.mesh->name);
   const body::Id key(operation.high, operation.low);
   builder.Finish(body::CreateCreate(builder, &key, target_of(spec.kind), id, type, mesh,
-                                    spec.accepts_existing, request, remaining));
+                                    spec.accepts_existing, request,
+                                    remaining_time(spec.deadline, now), now.since_origin.count()));
 }
 
 Result<AskedCreation> read_create(const PeerMessage& message) {
@@ -93,7 +100,8 @@ Result<AskedCreation> read_create(const PeerMessage& message) {
                        .type = *std::move(type),
                        .mesh = *std::move(mesh),
                        .accepts_existing = (*table)->accepts_existing(),
-                       .remaining = (*table)->remaining()};
+                       .remaining = (*table)->remaining(),
+                       .sent_at = (*table)->sent_at()};
 }
 
 Result<Message> read_create_request(const PeerMessage& message,
@@ -112,8 +120,7 @@ Result<Message> read_create_request(const PeerMessage& message,
 void write_create_answer(FlatBufferBuilder& builder, const CreateEnd& end) {
   if (!end.result) {
     const Error& error = end.result.error();
-    const auto text =
-        builder.CreateString(wire::cut_at_character(error.message(), limits::peer_error_bytes));
+    const auto text = write_error_text(builder, error);
     body::CreateAnswerBuilder answer(builder);
     answer.add_outcome(end.is_turned_away ? body::Outcome::TurnedAway : body::Outcome::Failed);
     answer.add_error_kind(static_cast<std::uint8_t>(error.kind()));
@@ -142,7 +149,7 @@ Result<CreateEnd> read_create_answer(const PeerMessage& answer,
   switch (table.outcome()) {
     case body::Outcome::Failed:
     case body::Outcome::TurnedAway:
-      return read_error(answer, table);
+      return read_failed(answer, table);
     case body::Outcome::Created:
       reply.kind = CreateReply::Kind::Created;
       break;
@@ -155,13 +162,9 @@ Result<CreateEnd> read_create_answer(const PeerMessage& answer,
     default:
       return fail(unsound(answer, "it has an unknown outcome"));
   }
-  if (table.generation() > max_counter) return fail(unsound(answer, "its generation is none"));
-  reply.generation = {table.generation()};
-  auto mesh = read_name(answer, table.mesh());
-  auto node = read_name(answer, table.node());
-  if (!mesh || !node) return fail(mesh ? node.error() : mesh.error());
-  reply.mesh = *std::move(mesh);
-  reply.node = NodeRid{*std::move(node)};
+  if (reply.kind != CreateReply::Kind::Rejected) {
+    if (auto place = read_place(answer, table, reply); !place) return fail(place.error());
+  }
   if (table.reply() != nullptr) {
     auto message = read_packet(answer, *table.reply(), application);
     if (!message) return fail(message.error());

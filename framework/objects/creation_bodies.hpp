@@ -7,6 +7,7 @@
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/ids.hpp>
+#include <spotmesh/time.hpp>
 
 #include "objects/creations.hpp"
 #include "objects/frozen_application.hpp"
@@ -14,9 +15,9 @@
 
 namespace spotmesh::objects {
 
-// Create. `remaining` is what is left of its time, in nanoseconds.
+// Create, sent at `now`.
 void write_create(flatbuffers::FlatBufferBuilder& builder, OperationId operation,
-                  const CreateSpec& spec, std::uint64_t remaining);
+                  const CreateSpec& spec, Instant now);
 // A creation that was asked for, as far as it can be read without knowing the mesh.
 struct AskedCreation {
   OperationId operation;
@@ -25,7 +26,8 @@ struct AskedCreation {
   StableType type;
   std::string mesh;
   bool accepts_existing = false;
-  std::uint64_t remaining = 0;
+  std::uint64_t remaining = 0;  // as sent, like the next
+  std::int64_t sent_at = 0;
 };
 Result<AskedCreation> read_create(const PeerMessage& message);
 // Its request. NotFound: the packet is unknown here.

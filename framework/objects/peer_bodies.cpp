@@ -9,17 +9,13 @@
 
 #include <spotmesh/limits.hpp>
 
+#include "base/utf8.hpp"
 #include "wire/text.hpp"
 
 namespace spotmesh::objects {
-namespace {
 
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
-
-std::string_view view_of(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
-
-}  // namespace
 
 Offset<body::Packet> write_packet(FlatBufferBuilder& builder, const Message& message) {
   if (message.is_empty()) return body::CreatePacket(builder);
@@ -68,6 +64,9 @@ Result<Message> read_packet(const PeerMessage& from, const body::Packet& packet,
         from, fmt::format("it has metadata of {} pairs and {} bytes", pairs->size(), size)));
   }
   for (const body::MetadataPair* pair : *pairs) {
+    if (!is_valid_utf8(view_of(*pair->key())) || !is_valid_utf8(view_of(*pair->value()))) {
+      return fail(unsound(from, "its metadata is not UTF-8"));
+    }
     message.metadata().emplace_back(view_of(*pair->key()), view_of(*pair->value()));
   }
   return message;
@@ -92,21 +91,39 @@ Result<std::string> read_id(const PeerMessage& from, const flatbuffers::String& 
   return std::string(id);
 }
 
+Result<ObjectGeneration> read_generation(const PeerMessage& from, std::uint64_t generation) {
+  if (generation == 0 || generation > max_counter) {
+    return fail(unsound(from, fmt::format("no incarnation has the generation {}", generation)));
+  }
+  return ObjectGeneration{generation};
+}
+
+Offset<flatbuffers::String> write_error_text(FlatBufferBuilder& builder, const Error& error) {
+  return builder.CreateString(
+      wire::cut_at_character(wire::as_utf8(error.message()), limits::peer_error_bytes));
+}
+
+Result<Error> read_error(const PeerMessage& from, std::uint8_t kind,
+                         const flatbuffers::String* text) {
+  if (kind >= error_kind_count) {
+    return fail(unsound(from, fmt::format("its error has the unknown kind {}", kind)));
+  }
+  const std::string_view all = text == nullptr ? std::string_view() : view_of(*text);
+  const std::string_view cut = wire::cut_at_character(all, limits::peer_error_bytes);
+  if (!is_valid_utf8(cut)) return fail(unsound(from, "the text of its error is not UTF-8"));
+  return Error(static_cast<ErrorKind>(kind), std::string(cut));
+}
+
 void write_failure(FlatBufferBuilder& builder, const Error& error) {
-  const auto text =
-      builder.CreateString(wire::cut_at_character(error.message(), limits::peer_error_bytes));
+  const auto text = write_error_text(builder, error);
   builder.Finish(body::CreateFailure(builder, static_cast<std::uint8_t>(error.kind()), text));
 }
 
 Error read_failure(const PeerMessage& failure) {
   const auto table = read_body<body::Failure>(failure);
   if (!table) return table.error();
-  if ((*table)->kind() >= error_kind_count) {
-    return unsound(failure, fmt::format("its error has the unknown kind {}", (*table)->kind()));
-  }
-  const std::string_view text = view_of(*(*table)->message());
-  return Error(static_cast<ErrorKind>((*table)->kind()),
-               std::string(wire::cut_at_character(text, limits::peer_error_bytes)));
+  auto read = read_error(failure, (*table)->kind(), (*table)->message());
+  return read ? *std::move(read) : read.error();
 }
 
 std::uint64_t remaining_time(Instant deadline, Instant now) {

@@ -1,11 +1,16 @@
 // The bodies of peer messages that several kinds share: packets, errors, what is left of a time.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include <flatbuffers/flatbuffers.h>
 #include <peer_messages_generated.h>
 
 #include <spotmesh/calls.hpp>
 #include <spotmesh/error.hpp>
+#include <spotmesh/ids.hpp>
 #include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
 
@@ -14,10 +19,14 @@
 
 namespace spotmesh::objects {
 
+inline std::string_view view_of(const flatbuffers::String& text) {
+  return {text.c_str(), text.size()};
+}
+
 flatbuffers::Offset<body::Packet> write_packet(flatbuffers::FlatBufferBuilder& builder,
                                                const Message& message);
 // Its payload is a copy. NotFound: this build has no such packet. ProtocolError: metadata beyond
-// its bounds.
+// its bounds, or not UTF-8.
 Result<Message> read_packet(const PeerMessage& from, const body::Packet& packet,
                             const FrozenApplication& application);
 
@@ -29,9 +38,18 @@ Result<TargetKind> read_target(const PeerMessage& from, body::Target target);
 Result<std::string> read_id(const PeerMessage& from, const flatbuffers::String& text,
                             TargetKind kind);
 
-// A text of an error is cut at limits::peer_error_bytes.
+// ProtocolError for a number that no incarnation has.
+Result<ObjectGeneration> read_generation(const PeerMessage& from, std::uint64_t generation);
+
+// An error's text on the wire: UTF-8, and cut at limits::peer_error_bytes.
+flatbuffers::Offset<flatbuffers::String> write_error_text(flatbuffers::FlatBufferBuilder& builder,
+                                                          const Error& error);
+// The error that was sent as `kind` and `text`. ProtocolError when they say none.
+Result<Error> read_error(const PeerMessage& from, std::uint8_t kind,
+                         const flatbuffers::String* text);
+
 void write_failure(flatbuffers::FlatBufferBuilder& builder, const Error& error);
-// What a message of kind Failure says.
+// What a message of kind Failure says, or that it says nothing sound.
 Error read_failure(const PeerMessage& failure);
 
 // Nanoseconds on the wire; never negative.

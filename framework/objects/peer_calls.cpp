@@ -35,15 +35,16 @@ void PeerCalls::erase(Shard& shard, std::map<std::uint64_t, Open>::iterator call
   shard.calls.erase(call);
 }
 
-void PeerCalls::forget(std::uint64_t call) {
+bool PeerCalls::forget(std::uint64_t call) {
   Shard& shard = shard_of(call);
   PeerAnswer answer;  // ends outside the lock
   std::lock_guard lock(shard.mutex);
   const auto found = shard.calls.find(call);
-  if (found == shard.calls.end()) return;
+  if (found == shard.calls.end()) return false;
   answer = std::move(found->second.answer);
   erase(shard, found);
   count_.fetch_sub(1);
+  return true;
 }
 
 bool PeerCalls::answer(PeerMessage message) {

@@ -41,8 +41,8 @@ class PeerCalls final : private runtime::TimerEntry {
   // The new call's number. It is forgotten within a second from its deadline; Instant::max():
   // never.
   std::uint64_t open(const mesh::Peer& to, Instant deadline, PeerAnswer answer);
-  // Nobody waits for it any more.
-  void forget(std::uint64_t call);
+  // Nobody waits for it any more. False: it has ended before.
+  bool forget(std::uint64_t call);
   // False: nobody waits for it, or another peer was asked.
   bool answer(PeerMessage message);
 

@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
+#include "objects/envelope.hpp"
 #include "objects/peer_bodies.hpp"
 #include "objects/peer_port.hpp"
 
@@ -36,8 +39,9 @@ void PeerEnds::end(const mesh::Peer& owner, TargetKind kind, const std::string& 
                    std::function<void(Result<bool>)> done) {
   FlatBufferBuilder builder;
   const auto text = builder.CreateString(id);
-  builder.Finish(
-      body::CreateEnd(builder, text, generation.value, remaining_time(deadline, core_.now())));
+  const Instant now = core_.now();
+  builder.Finish(body::CreateEnd(builder, text, generation.value, remaining_time(deadline, now),
+                                 now.since_origin.count()));
   auto call = core_.peers->call(
       owner, mesh::Lane::Control, kind == TargetKind::Actor ? PeerKind::Destroy : PeerKind::Close,
       &builder, deadline,
@@ -51,8 +55,17 @@ Result<void> PeerEnds::receive(const PeerMessage& message, TargetKind kind) {
   const auto id = read_id(message, *(*table)->id(), kind);
   if (!id) return fail(id.error());
   if (message.call == 0) return fail(unsound(message, "it is no call"));
-  const ObjectGeneration generation{(*table)->generation()};
-  const Instant deadline = deadline_after(core_.now(), (*table)->remaining());
+  const auto generation = read_generation(message, (*table)->generation());
+  if (!generation) return fail(generation.error());
+  const Instant deadline =
+      core_.peers->deadline_of(message, (*table)->remaining(), (*table)->sent_at());
+  if (core_.now() >= deadline) {
+    core_.peers->refuse(
+        message, mesh::Lane::Control,
+        Error::deadline_exceeded(fmt::format(
+            "{}: it was asked to end too late, and nothing was begun", target_name(kind, *id))));
+    return {};
+  }
   auto done = [this, call = message.without_bytes()](const Result<bool>& ended) {
     if (!ended) return core_.peers->refuse(call, mesh::Lane::Control, ended.error());
     FlatBufferBuilder builder;
@@ -61,10 +74,10 @@ Result<void> PeerEnds::receive(const PeerMessage& message, TargetKind kind) {
   };
   constexpr auto here = Destructions::Reach::ThisNode;
   if (kind == TargetKind::Actor) {
-    const ActorRef ref{*ActorId::parse(*id), generation, std::string(), core_.identity.rid};
+    const ActorRef ref{*ActorId::parse(*id), *generation, std::string(), core_.identity.rid};
     core_.destructions->destroy(ref, deadline, std::move(done), here);
   } else {
-    const SpotRef ref{*SpotId::parse(*id), generation, std::string(), core_.identity.rid};
+    const SpotRef ref{*SpotId::parse(*id), *generation, std::string(), core_.identity.rid};
     core_.destructions->close(ref, deadline, std::move(done), here);
   }
   return {};

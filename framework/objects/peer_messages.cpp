@@ -49,10 +49,6 @@ PeerMessages::PeerMessages(Core& core) : core_(core) {
   core.peers->handle(PeerKind::Request, received);
   core.peers->handle(PeerKind::Stale,
                      [this](const PeerMessage& message) { return receive_stale(message); });
-  core.peers->on_peer_ended([this](const mesh::Peer& peer, const Error&) {
-    std::lock_guard lock(mutex_);
-    transit_.erase(peer);
-  });
 }
 
 Result<void> PeerMessages::submit(const mesh::Peer& owner, const Envelope& envelope,
@@ -105,7 +101,7 @@ Result<void> PeerMessages::receive(const PeerMessage& message) {
   }
   envelope.message = *std::move(packet);
   if (is_request) {
-    envelope.deadline = deadline_of(message, delivery.remaining(), delivery.sent_at());
+    envelope.deadline = core_.peers->deadline_of(message, delivery.remaining(), delivery.sent_at());
     auto asker = read_asker(message, delivery);
     if (!asker) return fail(asker.error());
     envelope.reply = ReplySink([this, call = message.without_bytes()](
@@ -121,13 +117,6 @@ void PeerMessages::reply_to(const PeerMessage& call, const Result<Message>& outc
   FlatBufferBuilder builder;
   builder.Finish(body::CreateReply(builder, write_packet(builder, *outcome)));
   core_.peers->answer(call, mesh::Lane::Messages, PeerKind::Reply, &builder);
-}
-
-Instant PeerMessages::deadline_of(const PeerMessage& message, std::uint64_t remaining,
-                                  std::int64_t sent_at) {
-  const Instant now = core_.now();
-  std::lock_guard lock(mutex_);
-  return deadline_after(now, remaining) - transit_[message.from].delay(sent_at, now);
 }
 
 void PeerMessages::deliver(const PeerMessage& message, Envelope& envelope) {

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 
 #include <spotmesh/error.hpp>
 
 #include "mesh/peers.hpp"
 #include "objects/envelope.hpp"
 #include "objects/peer_message.hpp"
-#include "objects/transit_clock.hpp"
 
 namespace spotmesh::objects {
 
@@ -32,14 +29,11 @@ class PeerMessages {
   Result<void> receive_stale(const PeerMessage& message);
   void tell_stale(const mesh::Peer& peer, const Envelope& envelope);
   void reply_to(const PeerMessage& call, const Result<Message>& outcome);
-  Instant deadline_of(const PeerMessage& message, std::uint64_t remaining, std::int64_t sent_at);
   void deliver(const PeerMessage& message, Envelope& envelope);
   void refuse(const PeerMessage& message, const Envelope& envelope, Error error);
   void complete(const ReplySink& sink, Result<PeerMessage> answer);
 
   Core& core_;
-  std::mutex mutex_;
-  std::map<mesh::Peer, TransitClock> transit_;
 };
 
 }  // namespace spotmesh::objects

@@ -49,8 +49,8 @@ Result<std::uint64_t> PeerPort::call(const mesh::Peer& to, mesh::Lane lane, Peer
                                      PeerAnswer answer) {
   const std::uint64_t call = calls_.open(to, deadline, std::move(answer));
   if (auto sent = send(to, lane, peer_bytes(kind, call, body)); !sent) {
-    calls_.forget(call);
-    return fail(sent.error());
+    // The peer's run may have ended meanwhile, and the call with it.
+    if (calls_.forget(call)) return fail(sent.error());
   }
   return call;
 }
@@ -105,16 +105,72 @@ void PeerPort::on_message(const mesh::Peer& from, mesh::Lane lane, SharedBytes b
     drop(error);
     return refuse(*opened, lane, error);
   }
+  if (opened->call != 0) {
+    std::lock_guard lock(mutex_);
+    heard_.try_emplace(from);
+  }
   const Entry& entry = found->second;
   if (!entry.is_on_strand) return run(*opened, lane, entry.handler);
-  core_.link->post([message = *std::move(opened), lane, &handler = entry.handler](Core& core) {
-    core.peers->run(message, lane, handler);
+  const PeerMessage call = opened->without_bytes();
+  const bool is_taken = post(from, [message = *std::move(opened), lane, &handler = entry.handler](
+                                       Core& core) { core.peers->run(message, lane, handler); });
+  if (is_taken) return;
+  refuse(call, lane,
+         Error::unavailable(fmt::format("node {} has {} messages of node {} to look at already",
+                                        core_.identity.rid.text, jobs_per_peer, from.node.text)));
+}
+
+bool PeerPort::post(const mesh::Peer& peer, std::function<void(Core&)> job) {
+  bool is_news = false;
+  {
+    std::lock_guard lock(mutex_);
+    Heard& heard = heard_[peer];
+    if (heard.jobs < jobs_per_peer) {
+      ++heard.jobs;
+    } else if (std::exchange(heard.has_overflowed, true)) {
+      return false;
+    } else {
+      is_news = true;
+    }
+  }
+  if (is_news) {
+    core_.log(LogLevel::Warning,
+              fmt::format("node {} says more than this node can look at: what comes on top of {} "
+                          "messages is refused",
+                          peer.node.text, jobs_per_peer));
+    return false;
+  }
+  core_.link->post([peer, job = std::move(job)](Core& core) {
+    job(core);
+    core.peers->finished_job(peer);
   });
+  return true;
+}
+
+void PeerPort::finished_job(const mesh::Peer& peer) {
+  std::lock_guard lock(mutex_);
+  const auto heard = heard_.find(peer);
+  if (heard == heard_.end()) return;
+  if (--heard->second.jobs == 0) heard->second.has_overflowed = false;
+}
+
+Instant PeerPort::deadline_of(const PeerMessage& message, std::uint64_t remaining,
+                              std::int64_t sent_at) {
+  const Instant now = core_.now();
+  std::lock_guard lock(mutex_);
+  const auto heard = heard_.find(message.from);
+  // Its session may have ended since.
+  if (heard == heard_.end()) return deadline_after(now, remaining);
+  return deadline_after(now, remaining) - heard->second.transit.delay(sent_at, now);
 }
 
 void PeerPort::on_ended(const mesh::Peer& peer, const Error& reason) {
   const Error error = Error::unavailable(
       fmt::format("the session with node {} is over: {}", peer.node.text, reason.message()));
+  {
+    std::lock_guard lock(mutex_);
+    heard_.erase(peer);
+  }
   for (const Ended& told : told_ended_) told(peer, error);
   calls_.end(peer, error);
 }

@@ -1,9 +1,11 @@
 // PeerPort: the mesh as the object side of a node uses it: messages by kind, calls and answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <vector>
 
 #include <flatbuffers/flatbuffers.h>
@@ -14,6 +16,7 @@
 #include "mesh/peers.hpp"
 #include "objects/peer_calls.hpp"
 #include "objects/peer_message.hpp"
+#include "objects/transit_clock.hpp"
 
 namespace spotmesh::objects {
 
@@ -35,7 +38,8 @@ class PeerPort final : public mesh::PeerHandler {
   void set_peers(mesh::Peers& peers) { peers_ = &peers; }
   // On the thread that brings the message, in the order of its lane: to hand over, no more.
   void handle(PeerKind kind, Handler handler);
-  // As a job of the strand.
+  // As a job of the strand. A call that finds jobs_per_peer of its peer's jobs waiting there is
+  // answered with Unavailable.
   void handle_on_strand(PeerKind kind, Handler handler);
   void on_peer_ended(Ended ended) { told_ended_.push_back(std::move(ended)); }
 
@@ -44,8 +48,8 @@ class PeerPort final : public mesh::PeerHandler {
   // The error is Unavailable: the lane to the peer is full, its address unknown or its run over, or
   // there is no mesh. InvalidOperation: the message is too long.
   Result<void> send(const mesh::Peer& to, mesh::Lane lane, SharedBytes bytes);
-  // Sends and waits for the answer. When it fails, `answer` is never called. The value is the
-  // number to forget() the call by. `body` is finished, or null.
+  // Sends and waits for the answer, which may come within the call. When it fails, `answer` is
+  // never called. The value is the number to forget() the call by. `body` is finished, or null.
   Result<std::uint64_t> call(const mesh::Peer& to, mesh::Lane lane, PeerKind kind,
                              const flatbuffers::FlatBufferBuilder* body, Instant deadline,
                              PeerAnswer answer);
@@ -55,6 +59,13 @@ class PeerPort final : public mesh::PeerHandler {
               const flatbuffers::FlatBufferBuilder* body);
   void refuse(const PeerMessage& call, mesh::Lane lane, const Error& error);
 
+  // A job of the strand for the sake of that peer, from the thread that brings a message of it.
+  // False: jobs_per_peer of them wait already.
+  bool post(const mesh::Peer& peer, std::function<void(Core&)> job);
+  // When the time of that call is over, which said what was left of it and its sender's clock. What
+  // it has waited on its way is taken off.
+  Instant deadline_of(const PeerMessage& message, std::uint64_t remaining, std::int64_t sent_at);
+
   // This node ends: every call with it.
   void end_calls(const Error& reason) { calls_.end_all(reason); }
   // That run of the node is known to be over: see mesh::Peers::end().
@@ -63,20 +74,31 @@ class PeerPort final : public mesh::PeerHandler {
   void on_message(const mesh::Peer& from, mesh::Lane lane, SharedBytes bytes) override;
   void on_ended(const mesh::Peer& peer, const Error& reason) override;
 
+  static constexpr std::size_t jobs_per_peer = 4096;
+
  private:
   struct Entry {
     Handler handler;
     bool is_on_strand = false;
   };
+  // What is known of a peer while its session lasts.
+  struct Heard {
+    TransitClock transit;
+    std::size_t jobs = 0;         // on the strand, not finished
+    bool has_overflowed = false;  // since there was none
+  };
 
   void run(const PeerMessage& message, mesh::Lane lane, const Handler& handler);
   void drop(const Error& error);
+  void finished_job(const mesh::Peer& peer);
 
   Core& core_;
   mesh::Peers* peers_ = nullptr;
   std::map<PeerKind, Entry> handlers_;
   std::vector<Ended> told_ended_;
   PeerCalls calls_;
+  std::mutex mutex_;
+  std::map<mesh::Peer, Heard> heard_;
 };
 
 // `answer` as a job of the strand; nothing is called once the node has ended.

@@ -12,10 +12,10 @@
 namespace spotmesh::runtime {
 
 // post() is safe from any thread and never runs the job inside the call. Jobs must not block or
-// throw. What posts to a strand are completions of bounded operations (store calls, timers, worker
-// jobs, mailbox jobs), which bounds the strand too. Its owner keeps a strand alive until it is
-// idle, or has closed it and knows that its scheduler runs nothing any more: a job, or what a job
-// holds, must not end it.
+// throw. Nothing bounds a strand but what posts to it: completions of bounded operations, and what
+// others ask for, of which whoever posts it takes so much at a time. Its owner keeps a strand alive
+// until it is idle, or has closed it and knows that its scheduler runs nothing any more: a job, or
+// what a job holds, must not end it.
 class Strand final : public Runnable {
  public:
   using Job = std::move_only_function<void()>;

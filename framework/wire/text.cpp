@@ -50,7 +50,10 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
-std::string with_faults_replaced(std::string_view text) {
+}  // namespace
+
+std::string as_utf8(std::string_view text) {
+  if (is_valid_utf8(text)) return std::string(text);
   std::string sound;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
@@ -60,10 +63,8 @@ std::string with_faults_replaced(std::string_view text) {
   return sound;
 }
 
-}  // namespace
-
 void append_json_string(std::string& out, std::string_view text) {
-  if (!is_valid_utf8(text)) return append_json_string(out, with_faults_replaced(text));
+  if (!is_valid_utf8(text)) return append_json_string(out, as_utf8(text));
   out += '"';
   std::size_t copied = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -11,6 +11,9 @@ namespace spotmesh::wire {
 // result is always valid.
 void append_json_string(std::string& out, std::string_view text);
 
+// `text`, with U+FFFD for what is not UTF-8.
+std::string as_utf8(std::string_view text);
+
 // `text` in single quotes for an error message, cut to a length that fits there.
 std::string in_quotes(std::string_view text);
 

@@ -1,13 +1,12 @@
 // The protocol between the object sides of nodes: bytes of anybody, calls and their ends.
 #include <catch2/catch.hpp>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "checks.hpp"
-#include "objects/peer_port.hpp"
-#include "one_node.hpp"
+#include "desk.hpp"
+#include "objects/peer_bodies.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::objects;
@@ -17,55 +16,7 @@ namespace {
 // A message without a body.
 SharedBytes bare(PeerKind kind, std::uint64_t call) { return peer_bytes(kind, call, nullptr); }
 
-// Keeps what it is given to send.
-class RecordedPeers final : public mesh::Peers {
- public:
-  struct Sent {
-    mesh::Peer to;
-    mesh::Lane lane;
-    PeerMessage message;
-  };
-  Result<void> send(const mesh::Peer& to, mesh::Lane lane, SharedBytes bytes) override {
-    if (full_lanes.contains(lane)) return fail(Error::unavailable("the lane is full"));
-    sent.push_back({to, lane, *open_peer_message(to, std::move(bytes))});
-    return {};
-  }
-  void end(const mesh::Peer& peer, const Error&) override { ended.push_back(peer); }
-  bool is_over(const mesh::Peer& peer) const override {
-    return std::ranges::find(ended, peer) != ended.end();
-  }
-
-  std::set<mesh::Lane> full_lanes;
-  std::vector<Sent> sent;
-  std::vector<mesh::Peer> ended;
-};
-
-struct Desk {
-  Desk() { one->core().peers->set_peers(peers); }
-  PeerPort& port() { return *one->core().peers; }
-  void receive(SharedBytes bytes) {
-    port().on_message(other, mesh::Lane::Messages, std::move(bytes));
-    one.run_for(1ms);
-  }
-  void receive(const std::vector<int>& bytes) {
-    Bytes all;
-    for (const int byte : bytes) all.push_back(static_cast<std::byte>(byte));
-    receive(SharedBytes(std::move(all)));
-  }
-  std::uint64_t call(std::vector<Result<PeerMessage>>& answers, Instant deadline = Instant::max()) {
-    auto number = port().call(other, mesh::Lane::Control, PeerKind::Fence, nullptr, deadline,
-                              [&](Result<PeerMessage> answer) { answers.push_back(answer); });
-    REQUIRE(number.has_value());
-    return *number;
-  }
-  auto unsound() { return one->metrics().unsound_peer_messages.value(); }
-  auto late() { return one->metrics().late_replies.value(); }
-
-  const mesh::Peer other{NodeRid{"other"}, LifecycleId{1, 2}};
-  const mesh::Peer third{NodeRid{"third"}, LifecycleId{3, 4}};
-  RecordedPeers peers;
-  OneNode one;
-};
+SharedBytes bytes_of(std::size_t count) { return SharedBytes(Bytes(count, std::byte{1})); }
 
 }  // namespace
 
@@ -87,7 +38,7 @@ TEST_CASE("a header keeps kind and call, and a damaged one is a protocol error")
 
 TEST_CASE("bytes that break the protocol are counted, and a call with them is answered") {
   Desk desk;
-  desk.receive({1, 2, 3});
+  desk.receive(bytes_of(3));
   CHECK(desk.unsound() == 1);
   CHECK(desk.peers.sent.empty());
   // A kind that nobody knows, as of a newer version: told so, if it was a call.
@@ -101,9 +52,11 @@ TEST_CASE("bytes that break the protocol are counted, and a call with them is an
   CHECK(desk.peers.sent[0].message.kind == PeerKind::Failure);
   CHECK(desk.peers.sent[0].message.call == 7);
 
-  // Every kind that is handled, with no body and with bodies that are none.
-  const std::vector<PeerKind> kinds = {PeerKind::Send, PeerKind::Request, PeerKind::Stale,
-                                       PeerKind::Destroy, PeerKind::Close};
+  // Every kind that comes unasked and has a body, with none and with bodies that are none.
+  const std::vector<PeerKind> kinds = {
+      PeerKind::Send,        PeerKind::Request,    PeerKind::Stale,    PeerKind::Destroy,
+      PeerKind::Close,       PeerKind::Create,     PeerKind::Admitted, PeerKind::Withdraw,
+      PeerKind::Publication, PeerKind::TopicChange};
   auto random = desk.one.sim.world.random("bodies");
   for (const PeerKind kind : kinds) {
     for (std::size_t size : {0, 1, 7, 8, 40, 200}) {
@@ -167,8 +120,8 @@ TEST_CASE("the end of a peer's run ends the calls to it and no other", "[MESH-02
 TEST_CASE("a call is forgotten at its deadline, and what comes then is late") {
   Desk desk;
   std::vector<Result<PeerMessage>> answers;
-  const auto soon = desk.call(answers, desk.one->sim().clock().now() + 500ms);
-  const auto later = desk.call(answers, desk.one->sim().clock().now() + 5s);
+  const auto soon = desk.call(answers, desk.now() + 500ms);
+  const auto later = desk.call(answers, desk.now() + 5s);
   const auto never = desk.call(answers);
   desk.one.run_for(2s);
   desk.receive(bare(PeerKind::FenceAnswer, soon));
@@ -192,4 +145,38 @@ TEST_CASE("an answer that finds its lane full ends the call as Unavailable") {
   CHECK(desk.peers.sent[0].message.kind == PeerKind::Failure);
   CHECK(desk.peers.sent[0].message.call == 5);
   CHECK(desk.one->metrics().unsent_answers.value() == 1);
+}
+
+TEST_CASE("a call that ends with its peer's run while it is being sent is answered, and only that",
+          "[MESH-02]") {
+  Desk desk;
+  std::vector<Result<PeerMessage>> answers;
+  desk.peers.full_lanes = {mesh::Lane::Control};
+  desk.peers.on_send = [&] { desk.port().on_ended(desk.other, Error::unavailable("gone")); };
+  desk.call(answers);  // does not fail
+  REQUIRE(answers.size() == 1);
+  check_error(answers[0], ErrorKind::Unavailable, "gone");
+}
+
+TEST_CASE("so many messages of a peer wait for the strand, and those of another as well") {
+  Desk desk;
+  const auto receive = [&](const mesh::Peer& from) {
+    desk.port().on_message(from, mesh::Lane::Control, bare(PeerKind::Destroy, 7));
+  };
+  for (std::size_t i = 0; i < PeerPort::jobs_per_peer; ++i) receive(desk.other);
+  CHECK(desk.peers.sent.empty());
+  receive(desk.other);
+  auto sent = desk.peers.take();
+  REQUIRE(sent.size() == 1);
+  check_error(Result<void>(fail(read_failure(sent[0].message))), ErrorKind::Unavailable, "already");
+  receive(desk.third);
+  CHECK(desk.peers.sent.empty());
+  desk.one.run_for(1s);
+  sent = desk.peers.take();
+  CHECK(sent.size() == PeerPort::jobs_per_peer + 1);
+  for (const auto& each : sent) {
+    CHECK(read_failure(each.message).kind() == ErrorKind::ProtocolError);
+  }
+  receive(desk.other);
+  CHECK(desk.peers.sent.empty());
 }

@@ -76,5 +76,12 @@ TEST_CASE("a peer may claim any time of sending") {
   CHECK(clock.delay(0, at(1s)) == 0ms);
   CHECK(clock.delay(std::numeric_limits<std::int64_t>::min(), at(1s)) == 0ms);
   CHECK(clock.delay(std::numeric_limits<std::int64_t>::max(), at(1s)) == 0ms);
-  CHECK(clock.delay(0, at(2s)) >= 0ms);
+  CHECK(clock.delay(0, at(2s)) == 0ms);  // longer than any time is none
+}
+
+TEST_CASE("a claim of having sent in the future makes honest messages late for two minutes") {
+  TransitClock clock;
+  CHECK(clock.delay(Duration(10h).count(), at(1s)) == 0ms);
+  CHECK(clock.delay(0, at(2s)) == 10h + 1s);
+  CHECK(clock.delay(0, at(121s)) == 0ms);
 }
