@@ -4,6 +4,8 @@
 
 #include <spotmesh/limits.hpp>
 
+#include "base/utf8.hpp"
+
 namespace spotmesh::objects {
 
 ReplyFunction::~ReplyFunction() {
@@ -13,6 +15,12 @@ ReplyFunction::~ReplyFunction() {
 void ReplyFunction::call(Result<Message> outcome) {
   if (!is_done_.exchange(true, std::memory_order_acq_rel)) function_(std::move(outcome));
 }
+
+Error as_seen_elsewhere(const Error& error) {
+  return error.kind() == ErrorKind::ShuttingDown ? Error::unavailable(error.message()) : error;
+}
+
+void PeerReplyFunction::refuse(const Error& error) { call(fail(as_seen_elsewhere(error))); }
 
 std::string target_name(TargetKind kind, std::string_view id) {
   return fmt::format("{} '{}'", kind == TargetKind::Actor ? "Actor" : "Spot", id);
@@ -38,7 +46,12 @@ Result<void> check_message(const Message& message) {
                                              message.payload().size(), limits::message_bytes)));
   }
   std::size_t bytes = 0;
-  for (const auto& [key, value] : message.metadata()) bytes += key.size() + value.size();
+  for (const auto& [key, value] : message.metadata()) {
+    bytes += key.size() + value.size();
+    if (!is_valid_utf8(key) || !is_valid_utf8(value)) {
+      return fail(Error::invalid_operation("the metadata is not UTF-8"));
+    }
+  }
   if (message.metadata().size() > limits::metadata_pairs || bytes > limits::metadata_bytes) {
     return fail(Error::invalid_operation(fmt::format(
         "metadata of {} pairs and {} bytes; {} and {} are allowed", message.metadata().size(),

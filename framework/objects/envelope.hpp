@@ -32,9 +32,11 @@ class ReplyFunction {
       : function_(std::move(function)), asker_(std::move(asker)) {}
   ReplyFunction(const ReplyFunction&) = delete;
   ReplyFunction& operator=(const ReplyFunction&) = delete;
-  ~ReplyFunction();
+  virtual ~ReplyFunction();
 
   void call(Result<Message> outcome);
+  // The message has not met its handler, and will not.
+  virtual void refuse(const Error& error) { call(fail(error)); }
   // The caller of the operation learns its failure by other means: the function is never called.
   void disarm() { is_done_.store(true, std::memory_order_release); }
   const std::optional<ObjectName>& asker() const { return asker_; }
@@ -45,14 +47,26 @@ class ReplyFunction {
   std::atomic<bool> is_done_{false};
 };
 
+// An error of this node's own, for somebody on another: that this one stops is its own affair, and
+// there it is Unavailable.
+Error as_seen_elsewhere(const Error& error);
+
+// For a requester of another node.
+class PeerReplyFunction final : public ReplyFunction {
+ public:
+  using ReplyFunction::ReplyFunction;
+  void refuse(const Error& error) override;
+};
+
 // Where a handler's reply goes: nowhere (one-way), to a request of this node, or to a function. The
 // first outcome counts.
 class ReplySink {
  public:
   ReplySink() = default;
   explicit ReplySink(runtime::Ref<PendingRequest> request) : request_(std::move(request)) {}
-  explicit ReplySink(ReplyFunction::Function function, std::optional<ObjectName> asker = {})
-      : function_(std::make_shared<ReplyFunction>(std::move(function), std::move(asker))) {}
+  explicit ReplySink(ReplyFunction::Function function)
+      : ReplySink(std::make_shared<ReplyFunction>(std::move(function), std::nullopt)) {}
+  explicit ReplySink(std::shared_ptr<ReplyFunction> function) : function_(std::move(function)) {}
 
   bool is_one_way() const { return !request_ && function_ == nullptr; }
   void complete(Result<Message> outcome) const {
@@ -60,6 +74,14 @@ class ReplySink {
       request_->complete(std::move(outcome));
     } else if (function_) {
       function_->call(std::move(outcome));
+    }
+  }
+  // The message was accepted, and then its receiver has ended before its turn came.
+  void refuse(const Error& error) const {
+    if (request_) {
+      request_->complete(fail(error));
+    } else if (function_) {
+      function_->refuse(error);
     }
   }
   void disarm() const {
@@ -95,8 +117,8 @@ struct Envelope {
   void refuse(Error error);
 };
 
-// InvalidOperation when the payload or the metadata are larger than the limits allow. The caller
-// adds the name of the call.
+// InvalidOperation when the payload or the metadata are larger than the limits allow, or the
+// metadata are not UTF-8. The caller adds the name of the call.
 Result<void> check_message(const Message& message);
 
 }  // namespace spotmesh::objects

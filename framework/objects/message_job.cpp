@@ -167,7 +167,7 @@ void MessageJob::refuse(const Error& error) {
   if (is_one_way_) {
     report(error);
   } else {
-    reply_.complete(fail(error));
+    reply_.refuse(error);
   }
 }
 

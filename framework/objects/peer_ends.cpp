@@ -67,7 +67,9 @@ Result<void> PeerEnds::receive(const PeerMessage& message, TargetKind kind) {
     return {};
   }
   auto done = [this, call = message.without_bytes()](const Result<bool>& ended) {
-    if (!ended) return core_.peers->refuse(call, mesh::Lane::Control, ended.error());
+    if (!ended) {
+      return core_.peers->refuse(call, mesh::Lane::Control, as_seen_elsewhere(ended.error()));
+    }
     FlatBufferBuilder builder;
     builder.Finish(body::CreateEnded(builder, *ended));
     core_.peers->answer(call, mesh::Lane::Control, PeerKind::Ended, &builder);

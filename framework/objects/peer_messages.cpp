@@ -1,5 +1,6 @@
 #include "objects/peer_messages.hpp"
 
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,9 +105,11 @@ Result<void> PeerMessages::receive(const PeerMessage& message) {
     envelope.deadline = core_.peers->deadline_of(message, delivery.remaining(), delivery.sent_at());
     auto asker = read_asker(message, delivery);
     if (!asker) return fail(asker.error());
-    envelope.reply = ReplySink([this, call = message.without_bytes()](
-                                   const Result<Message>& outcome) { reply_to(call, outcome); },
-                               *std::move(asker));
+    envelope.reply = ReplySink(std::make_shared<PeerReplyFunction>(
+        [this, call = message.without_bytes()](const Result<Message>& outcome) {
+          reply_to(call, outcome);
+        },
+        *std::move(asker)));
   }
   deliver(message, envelope);
   return {};
@@ -122,7 +125,7 @@ void PeerMessages::reply_to(const PeerMessage& call, const Result<Message>& outc
 void PeerMessages::deliver(const PeerMessage& message, Envelope& envelope) {
   const std::string& node = core_.identity.rid.text;
   if (core_.is_stopped()) {
-    return refuse(message, envelope, Error::unavailable(core_.stopping_error().message()));
+    return refuse(message, envelope, as_seen_elsewhere(core_.stopping_error()));
   }
   const std::optional<Result<void>> delivered = core_.router->try_deliver(envelope);
   if (!delivered.has_value()) {
@@ -139,7 +142,7 @@ void PeerMessages::deliver(const PeerMessage& message, Envelope& envelope) {
   refuse(message, envelope,
          error.kind() == ErrorKind::CapacityExceeded
              ? Error::unavailable(fmt::format("on node {}: {}", node, error.message()))
-             : error);
+             : as_seen_elsewhere(error));
 }
 
 // Before the failure of a request, so that whoever asks again then has a route that is fresh.

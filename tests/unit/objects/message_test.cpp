@@ -144,6 +144,12 @@ TEST_CASE("metadata arrives with its message, within bounds", "[MSG-12]") {
   CHECK(send(16, 255).has_value());
   check_error(send(17, 1), ErrorKind::InvalidOperation, "metadata");
   check_error(send(1, 4096), ErrorKind::InvalidOperation, "metadata");
+  for (const auto& [key, value] : {std::pair("\xff", "v"), std::pair("k", "\xff")}) {
+    check_error(one->call<Result<void>>([=](Context& context) {
+      return context.actors().send("anna", probe::Note{.text = "x"}).metadata(key, value).submit();
+    }),
+                ErrorKind::InvalidOperation, "UTF-8");
+  }
 }
 
 TEST_CASE("a message to oneself that would be waited for is refused before it is sent",

@@ -281,6 +281,35 @@ TEST_CASE("the end of an owner's run ends every request under way at once", "[ME
   check_error(game.two->request<probe::Answer>("anna", probe::Ask{}), ErrorKind::Unavailable);
 }
 
+TEST_CASE("a request that waits at a node which stops is Unavailable, for its own node goes on",
+          "[MSG-03]") {
+  TwoNodes game;
+  game.one->born("anna", "pawn");
+  Latch latch;
+  game.hooks.poke = [&](ActorContext&, SpotContext&,
+                        const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  const auto begin = [&](const auto& packet) {
+    auto outcome = game.two->begin<Result<probe::Answer>>([packet](Context& context) {
+      return context.actors().request<probe::Answer>("anna", packet).timeout(60s).submit();
+    });
+    game.run_for(50ms);
+    return outcome;
+  };
+  const auto handled = begin(probe::Poke{});
+  const auto waiting = begin(probe::Ask{});
+  const std::string owner = game.one->self().node.text;
+  game.one->stop(1s);
+  game.run_for(100ms);
+  for (const auto& outcome : {handled, waiting}) {
+    REQUIRE(outcome->has_value());
+    CHECK((*outcome)->error().kind() == ErrorKind::Unavailable);
+  }
+  check_error(**waiting, ErrorKind::Unavailable, owner + " is shutting down");
+}
+
 TEST_CASE("messages of one gate to one id keep their order while it is looked up and after",
           "[TURN-01][MSG-05]") {
   TwoNodes game;
