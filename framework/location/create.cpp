@@ -179,8 +179,8 @@ void CreateMachine::on(const create::Failed& event, Instant now) {
   if (state_ == State::Running) fail_attempt(failed(event.error), now);
 }
 
-void CreateMachine::on(const create::Stop&, Instant now) {
-  const CreateOutcome stopped = failed(Error::shutting_down(text("this node is shutting down")));
+void CreateMachine::on(const create::Stop& event, Instant now) {
+  const CreateOutcome stopped = failed(Error(event.error.kind(), text(event.error.message())));
   switch (state_) {
     case State::Idle:
     case State::Reading:

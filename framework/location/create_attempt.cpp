@@ -6,12 +6,9 @@
 namespace spotmesh::location {
 namespace {
 
-// Whether a resend of the operation is to get this same answer. What only this node or this moment
-// could not do is tried again.
 bool is_terminal(const CreateOutcome& outcome) {
   if (outcome.kind == CreateOutcome::Kind::Rejected) return true;
-  return outcome.error && outcome.error->kind() != ErrorKind::Unavailable &&
-         outcome.error->kind() != ErrorKind::ShuttingDown;
+  return outcome.error && location::is_terminal(*outcome.error);
 }
 
 }  // namespace

@@ -50,7 +50,9 @@ struct Failed {
   Error error;  // a throw, a wrong Context …
 };
 // The node stops: ends with ShuttingDown unless already decided.
-struct Stop {};
+struct Stop {
+  Error error;  // what is answered
+};
 // Nobody waits for it any more: as if its deadline had come.
 struct Withdrawn {};
 using Event = std::variant<Start, ReadDone, CommitDone, TimerFired, PlacedHere, PlacedElsewhere,

@@ -29,6 +29,12 @@ struct CreateRequest {
   bool chooses_place = false;
 };
 
+// Whether a resend of a creation that failed so is to get the same answer. What only this node or
+// this moment could not do is tried again.
+inline bool is_terminal(const Error& error) {
+  return error.kind() != ErrorKind::Unavailable && error.kind() != ErrorKind::ShuttingDown;
+}
+
 struct CreateOutcome {
   enum class Kind : std::uint8_t { Created, Existing, Rejected, Failed };
   Kind kind = Kind::Failed;

@@ -28,7 +28,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   const location::OperationKey& operation() const { return operation_; }
   // Null while no other node is asked.
   CreationAway* away() const { return away_.get(); }
-  void stop();
+  void stop(const Error& reason);
 
   void perform(location::create::ChoosePlace&);
   void perform(location::create::TakeSlot&);

@@ -8,7 +8,7 @@
 
 #include "objects/core.hpp"
 #include "objects/creation_bodies.hpp"
-#include "objects/peer_bodies.hpp"
+#include "objects/envelope.hpp"
 #include "objects/peer_port.hpp"
 
 namespace spotmesh::objects {
@@ -18,11 +18,9 @@ CreateEnd turned_away(Error error) {
   return {.result = fail(std::move(error)), .is_turned_away = true};
 }
 
-// A repetition may find what this moment or this node could not do.
 bool is_terminal(const CreateEnd& end) {
   if (end.is_turned_away) return false;
-  return end.result || (end.result.error().kind() != ErrorKind::Unavailable &&
-                        end.result.error().kind() != ErrorKind::ShuttingDown);
+  return end.result || location::is_terminal(end.result.error());
 }
 
 std::size_t bytes_of(const CreateEnd& end) {
@@ -52,13 +50,21 @@ Result<void> CreationService::on_create(const PeerMessage& message) {
       return {};
     case OperationTable::Admission::Full:
       answer(call, turned_away(Error::capacity_exceeded(fmt::format(
-                       "node {} has {} operations of other nodes under way",
-                       core_.identity.rid.text, limits::durable_operations_under_way))));
+                       "node {} has as many operations of node {}, or of all nodes, under way as "
+                       "it takes",
+                       core_.identity.rid.text, message.from.node.text))));
       return {};
     case OperationTable::Admission::Begin:
       break;
   }
-  const Instant deadline = deadline_after(core_.now(), asked->remaining);
+  const Instant deadline = core_.peers->deadline_of(message, asked->remaining, asked->sent_at);
+  if (core_.now() >= deadline) {
+    end(key, deadline,
+        turned_away(Error::deadline_exceeded(
+            fmt::format("{}: it was asked for too late, and nothing was begun",
+                        target_name(asked->kind, asked->id)))));
+    return {};
+  }
   const MeshTypes* mesh = core_.application.find_mesh(asked->mesh);
   if (mesh == nullptr || mesh->server == nullptr) {
     end(key, deadline,
@@ -93,6 +99,10 @@ void CreationService::begin(const location::OperationKey& key, const PeerMessage
 }
 
 void CreationService::end(const location::OperationKey& key, Instant deadline, CreateEnd end) {
+  // The caller's node goes on, and may have it made elsewhere: the store decides.
+  if (!end.result && end.result.error().kind() == ErrorKind::ShuttingDown) {
+    end = turned_away(as_seen_elsewhere(end.result.error()));
+  }
   const std::size_t bytes = bytes_of(end);
   const bool is_kept = is_terminal(end);
   const OperationTable::Answer give = [this, end = std::move(end)](const PeerMessage& call) {

@@ -71,12 +71,15 @@ class Creations {
   void begin(CreateSpec spec, Done done);
   // The node that asked waits no longer.
   void withdraw(const location::OperationKey& operation);
-  void stop_all();
+  // This node ends, and with it all that is under way.
+  void stop_all(const Error& reason);
   // Creations that have not been answered, or whose last commit is not settled.
   std::size_t under_way() const { return runs_.size(); }
 
+  // The last word of a run.
+  void ended(const std::shared_ptr<CreationRun>& run);
+
  private:
-  friend class CreationRun;
   struct ByStart {
     bool operator()(const std::shared_ptr<CreationRun>& a,
                     const std::shared_ptr<CreationRun>& b) const;

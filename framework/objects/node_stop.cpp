@@ -52,7 +52,7 @@ void ObjectsNode::Stopping::begin() {
   core_.emit("node.draining", core_.identity.rid.text);
   if (!core_.lease->view().is_held) return release();
   publisher_.publish(location::HostState::Draining, [](const Result<void>&) {});
-  core_.creations->stop_all();
+  core_.creations->stop_all(core_.stopping_error());
   core_.joins->stop_all(core_.stopping_error());
   close_spots();
   look();

@@ -8,6 +8,7 @@
 #include "objects/binding_table.hpp"
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
+#include "objects/creations.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -111,6 +112,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
   const Error error =
       Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
   for (const auto& gate : core_->gates->all()) gate->abandon();
+  core_->creations->stop_all(error);
   core_->router->refuse_all(error);
   core_->publications->refuse_all(error);
   core_->peers->end_calls(error);

@@ -89,7 +89,8 @@ class TestNode : private location::LocalObjects {
 
   const Creation& create(const std::string& id, Script script);
   void stop_creations() {
-    for (auto& job : jobs_) job.rig.feed(location::create::Stop{});
+    for (auto& job : jobs_)
+      job.rig.feed(location::create::Stop{Error::shutting_down("the node stops")});
   }
 
   void tell(const Creation& creation, const location::create::Event& event) {

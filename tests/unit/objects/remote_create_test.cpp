@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "checks.hpp"
+#include "location/keys.hpp"
+#include "location/records.hpp"
 #include "objects/capacity.hpp"
 #include "objects/creations.hpp"
 #include "objects/lease_driver.hpp"
@@ -48,6 +51,19 @@ struct Placed {
     return one->begin<Result<CreateResult>>([=](Context& context) {
       return context.actors().create(id, "pawn").timeout(timeout).submit();
     });
+  }
+  // As if another node had found it silent for too long.
+  void fence(TestNode& node) {
+    const location::LeaseView& view = node.core().lease->view();
+    const auto other = sim.store.connect("other");
+    bool is_done = false;
+    other->commit({.epoch = {},
+                   .conditions = {},
+                   .writes = {{location::keys::lease(view.stamp->owner),
+                               encode(location::LeaseRecord{
+                                   .stamp = *view.stamp, .state = location::LeaseState::Fenced})}}},
+                  [&](const location::CommitResult&) { is_done = true; });
+    wait_for([&] { return is_done; });
   }
   void wait_for(const std::function<bool()>& condition) {
     REQUIRE(sim.world.run_until(condition, 60s) == testing::SimOutcome::Done);
@@ -142,7 +158,7 @@ TEST_CASE("what no node has room for is CapacityExceeded", "[PLACE-04]") {
 }
 
 TEST_CASE("a creation ends by its caller's deadline, and what was begun for it is given back",
-          "[CREATE-09][DURABLE-04]") {
+          "[CREATE-09][DURABLE-04][DURABLE-07]") {
   Placed game(0, 100);
   Latch latch;
   game.hooks.on_create_actor = [&](Actor&, const Message&) -> Task<CreateDecision> {
@@ -153,7 +169,8 @@ TEST_CASE("a creation ends by its caller's deadline, and what was begun for it i
   const Instant begun = game.sim.world.now();
   game.wait_for([&] { return created->has_value(); });
   check_error(**created, ErrorKind::DeadlineExceeded, "anna");
-  CHECK(game.sim.world.now() - begun <= 2100ms);
+  CHECK(game.sim.world.now() - begun >= 2s);
+  CHECK(game.sim.world.now() - begun <= 2010ms);
   game.sim.run_for(1s);
   CHECK(game.actors_of(*game.two).total() == 0);
   CHECK(game.two->core().creations->under_way() == 0);
@@ -162,12 +179,26 @@ TEST_CASE("a creation ends by its caller's deadline, and what was begun for it i
   CHECK_FALSE(game.one->find("anna").has_value());
 }
 
-TEST_CASE("a creation whose node dies ends Unavailable, and the id is free in time",
-          "[DURABLE-04]") {
+TEST_CASE("a creation that no node has heard of by its deadline is Unavailable then",
+          "[DURABLE-04][DURABLE-07]") {
   Placed game(0, 100);
+  game.sim.network.partition(game.one->sim(), game.two->sim());
+  const Instant begun = game.sim.world.now();
+  const auto created = game.begin("anna", 2s);
+  game.wait_for([&] { return created->has_value(); });
+  check_error(**created, ErrorKind::Unavailable, "anna");
+  CHECK(game.sim.world.now() - begun >= 2s);
+  CHECK(game.sim.world.now() - begun <= 2010ms);
+  CHECK(game.hooks.journal.count("on_create_actor anna") == 0);
+}
+
+TEST_CASE("a creation whose node dies ends Unavailable, and the id is free in time",
+          "[DURABLE-06][CREATE-15]") {
+  Placed game(1, 10'000);
   Latch latch;
+  bool is_first = true;
   game.hooks.on_create_actor = [&](Actor&, const Message&) -> Task<CreateDecision> {
-    co_await latch.wait();
+    if (std::exchange(is_first, false)) co_await latch.wait();
     co_return CreateDecision::accept();
   };
   const auto created = game.begin("anna", 50s);
@@ -176,10 +207,73 @@ TEST_CASE("a creation whose node dies ends Unavailable, and the id is free in ti
   game.wait_for([&] { return created->has_value(); });
   check_error(**created, ErrorKind::Unavailable, "anna");
   CHECK_FALSE(game.one->find("anna").has_value());
+  const ActorRef anna = game.one->born("anna", "pawn");
+  CHECK(anna.node_rid == game.one->self().node);
+  CHECK(game.one->request<probe::Answer>("anna", probe::Ask{}).has_value());
+}
+
+TEST_CASE("a node that stops turns away what it makes for others, and it is made elsewhere",
+          "[PLACE-04][DURABLE-01]") {
+  Placed game(1, 10'000);
+  Latch latch;
+  bool is_first = true;
+  game.hooks.on_create_actor = [&](Actor&, const Message&) -> Task<CreateDecision> {
+    if (std::exchange(is_first, false)) co_await latch.wait();
+    co_return CreateDecision::accept();
+  };
+  const auto created = game.begin("anna", 30s);
+  game.wait_for([&] { return game.hooks.journal.count("on_create_actor anna") == 1; });
+  REQUIRE(game.actors_of(*game.two).pending == 1);
+  game.two->stop();
+  game.wait_for([&] { return created->has_value(); });
+  INFO(((*created)->has_value() ? std::string() : to_string((*created)->error())));
+  REQUIRE((*created)->has_value());
+  REQUIRE(std::holds_alternative<Created>(***created));
+  CHECK(std::get<Created>(***created).actor.node_rid == game.one->self().node);
+}
+
+TEST_CASE("where only a node that stops could make it, a creation is Unavailable", "[PLACE-04]") {
+  Placed game(0, 100);
+  game.one->born("berta", "pawn");
+  Latch latch;
+  game.hooks.poke = [&](ActorContext&, SpotContext&,
+                        const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  // So that it takes its time to stop.
+  const auto busy = game.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("berta", probe::Poke{}).timeout(60s).submit();
+  });
+  game.sim.run_for(50ms);
+  const auto created = game.begin("anna", 30s);
+  game.two->stop(2s);
+  game.wait_for([&] { return created->has_value(); });
+  check_error(**created, ErrorKind::Unavailable, "shutting down");
+  CHECK(game.hooks.journal.count("on_create_actor anna") == 0);
+}
+
+TEST_CASE("a node that loses its lease leaves no creation under way at another", "[STORE-10]") {
+  Placed game(0, 100);
+  Latch latch;
+  game.hooks.on_create_actor = [&](Actor&, const Message&) -> Task<CreateDecision> {
+    co_await latch.wait();
+    co_return CreateDecision::accept();
+  };
+  (void)game.begin("anna", 60s);
+  game.wait_for([&] { return game.hooks.journal.count("on_create_actor anna") == 1; });
+  const auto begun = game.sim.world.now();
+  game.fence(*game.one);
+  game.wait_for([&] { return game.one->fenced_with.has_value(); });
+  game.sim.run_for(1s);
+  REQUIRE(game.sim.world.now() - begun < 30s);
+  CHECK(game.one->core().creations->under_way() == 0);
+  CHECK(game.two->core().creations->under_way() == 0);
+  CHECK(game.actors_of(*game.two).total() == 0);
 }
 
 TEST_CASE("a link that breaks while an Actor is made costs nothing and makes nothing twice",
-          "[DURABLE-03]") {
+          "[DURABLE-01][DURABLE-06]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO("seed " << seed);
     Placed game(0, 100, seed);
