@@ -16,11 +16,6 @@
 #include "objects/strand_link.hpp"
 
 namespace spotmesh::objects {
-namespace {
-
-mesh::Peer peer_of(const location::OwnerStamp& stamp) { return {stamp.rid, stamp.lifecycle}; }
-
-}  // namespace
 
 class NodeDirectory::Run final : public MachineDriver<Run, location::directory::Event> {
  public:

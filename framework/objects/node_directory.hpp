@@ -20,6 +20,10 @@ namespace spotmesh::objects {
 
 class Core;
 
+inline mesh::Peer peer_of(const location::OwnerStamp& stamp) {
+  return {stamp.rid, stamp.lifecycle};
+}
+
 // Strand only, where nothing else is said.
 class NodeDirectory final : public mesh::AddressBook {
  public:

@@ -23,6 +23,9 @@ using location::TopicSide;
 
 namespace {
 
+constexpr Duration look_again_interval = std::chrono::seconds(1);
+constexpr std::size_t corrections_under_way = 4096;
+
 void accept(const Publications::Accepted& accepted, Result<void> result) {
   accepted->complete(std::move(result));
 }
@@ -100,10 +103,26 @@ Result<void> Publications::receive(const PeerMessage& message) {
   auto read = read_publication(message, core_.application);
   if (!read) return fail(read.error());
   if (core_.subscribers->deliver(read->topic, read->message)) return {};
-  core_.strand.post([this, from = message.from, key = std::move(read->topic)] {
-    core_.subscriptions->correct(from, key);
-  });
+  correct(message.from, std::move(read->topic));
   return {};
+}
+
+// One at a time for a node and topic: whoever goes on publishing meanwhile learns it from that one.
+void Publications::correct(const mesh::Peer& publisher, TopicKey key) {
+  Correction correction(publisher, std::move(key));
+  {
+    std::lock_guard lock(mutex_);
+    if (corrections_.size() >= corrections_under_way) return;
+    if (!corrections_.insert(correction).second) return;
+  }
+  const auto done = [this, correction] {
+    std::lock_guard lock(mutex_);
+    corrections_.erase(correction);
+  };
+  const bool is_posted = core_.peers->post(publisher, [correction, done](Core& core) {
+    core.subscriptions->correct(correction.first, correction.second, done);
+  });
+  if (!is_posted) done();
 }
 
 Result<void> Publications::on_change(const PeerMessage& message) {
@@ -144,6 +163,7 @@ void Publications::start_search(const TopicKey& key) {
                   searches_.at(key).delayed_by = reason.message();
                 }});
     search.deadline = std::make_unique<StrandTimer>(core_, [this, key] { refuse_late(key); });
+    search.next_look = std::make_unique<StrandTimer>(core_, [this, key] { look_again(key); });
   }
   search.left.clear();
   search.deadline->arm(core_.now() + limits::default_operation_timeout);
@@ -157,25 +177,47 @@ void Publications::start_search(const TopicKey& key) {
 void Publications::on_standing(const TopicKey& key, const std::vector<OwnerStamp>& subscribers) {
   Search& search = searches_.at(key);
   search.unreached = subscribers.size();
+  search.out_of_reach.clear();
   const std::uint64_t round = ++search.round;
   if (subscribers.empty()) return learned(key, search);
   const Instant until = core_.now() + limits::subscription_notice_timeout;
   for (const OwnerStamp& stamp : subscribers) {
     find_reach(core_, key, TopicSide::Subscribers, stamp, until,
-               [this, key, round, node = peer_of(stamp)](Reach reach) {
-                 on_reach(key, round, node, reach);
-               });
+               [this, key, round, stamp](Reach reach) { on_reach(key, round, stamp, reach); });
   }
 }
 
-// One that cannot be spoken to yet is written to all the same: it will be found, or end.
-void Publications::on_reach(const TopicKey& key, std::uint64_t round, const mesh::Peer& node,
+// Nobody waits for long for one that cannot be spoken to; it is looked for until it is found or its
+// run is over.
+void Publications::on_reach(const TopicKey& key, std::uint64_t round, const OwnerStamp& stamp,
                             Reach reach) {
   const auto found = searches_.find(key);
   if (found == searches_.end() || found->second.round != round) return;
   Search& search = found->second;
-  if (reach != Reach::Over && !search.left.contains(node)) change(key, node, true);
+  take_reach(key, search, stamp, reach);
   if (--search.unreached == 0) learned(key, search);
+}
+
+void Publications::take_reach(const TopicKey& key, Search& search, const OwnerStamp& stamp,
+                              Reach reach) {
+  const mesh::Peer node = peer_of(stamp);
+  if (reach == Reach::Over || search.left.contains(node)) return;
+  if (reach == Reach::Known) return change(key, node, true);
+  search.out_of_reach.push_back(stamp);
+  search.next_look->arm(core_.now() + look_again_interval);
+}
+
+void Publications::look_again(const TopicKey& key) {
+  Search& search = searches_.at(key);
+  const std::uint64_t round = search.round;
+  for (const OwnerStamp& stamp : std::exchange(search.out_of_reach, {})) {
+    find_reach(core_, key, TopicSide::Subscribers, stamp, core_.now(),
+               [this, key, round, stamp](Reach reach) {
+                 const auto found = searches_.find(key);
+                 if (found == searches_.end() || found->second.round != round) return;
+                 take_reach(key, found->second, stamp, reach);
+               });
+  }
 }
 
 void Publications::learned(const TopicKey& key, Search& search) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <spotmesh/error.hpp>
@@ -77,14 +78,21 @@ class Publications {
     std::set<mesh::Peer> left;  // have said since that they have no subscriber any more
     std::string delayed_by;
     std::unique_ptr<StrandTimer> deadline;
+    std::vector<location::OwnerStamp> out_of_reach;  // subscribers that cannot be spoken to yet
+    std::unique_ptr<StrandTimer> next_look;          // for them
   };
 
   Result<void> receive(const PeerMessage& message);
   Result<void> on_change(const PeerMessage& message);
+  void correct(const mesh::Peer& publisher, TopicKey key);
 
   void start_search(const TopicKey& key);
   void on_standing(const TopicKey& key, const std::vector<location::OwnerStamp>& subscribers);
-  void on_reach(const TopicKey& key, std::uint64_t round, const mesh::Peer& node, Reach reach);
+  void on_reach(const TopicKey& key, std::uint64_t round, const location::OwnerStamp& stamp,
+                Reach reach);
+  void take_reach(const TopicKey& key, Search& search, const location::OwnerStamp& stamp,
+                  Reach reach);
+  void look_again(const TopicKey& key);
   void on_cleared(const TopicKey& key);
   void learned(const TopicKey& key, Search& search);
   // Sends, in order, all that waits, also what comes while it is at it.
@@ -97,6 +105,9 @@ class Publications {
   Core& core_;
   mutable std::mutex mutex_;
   std::map<TopicKey, Audience> audiences_;
+  using Correction = std::pair<mesh::Peer, TopicKey>;
+  // Nodes that are being told that nobody is here for what they publish.
+  std::set<Correction> corrections_;
 
   std::map<TopicKey, Search> searches_;
   StrandTimer idle_timer_;

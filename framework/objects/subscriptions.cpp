@@ -1,109 +1,22 @@
 #include "objects/subscriptions.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <spotmesh/limits.hpp>
-
 #include "objects/core.hpp"
+#include "objects/node_directory.hpp"
 #include "objects/peer_port.hpp"
 #include "objects/peer_topics.hpp"
 #include "objects/spot_cell.hpp"
-#include "objects/store_port.hpp"
 #include "objects/subscribers.hpp"
-#include "objects/topic_reach.hpp"
+#include "objects/subscription_notice.hpp"
 
 namespace spotmesh::objects {
 
 using location::OwnerStamp;
 using location::TopicSide;
-
-namespace {
-
-constexpr Duration first_pause = std::chrono::milliseconds(100);
-constexpr Duration late_pause = std::chrono::seconds(1);
-
-}  // namespace
-
-// Tells one publishing node that this one has a subscriber, until it knows or its run is over. The
-// Spots wait for it a while only: a node that cannot be spoken to cannot publish to here either.
-class Subscriptions::Notice final : public std::enable_shared_from_this<Notice> {
- public:
-  Notice(Core& core, Subscriptions& owner, const TopicKey& key, const OwnerStamp& publisher)
-      : core_(core),
-        owner_(owner),
-        key_(key),
-        publisher_(publisher),
-        patience_(core.now() + limits::subscription_notice_timeout),
-        timer_(core, [this] { on_timer(); }) {}
-  ~Notice() {
-    if (call_.has_value()) core_.peers->forget(*call_);
-  }
-
-  // Nobody waits for it, or nobody does any more.
-  bool is_settled() const { return is_settled_; }
-
-  void begin() {
-    find_reach(core_, key_, TopicSide::Publishers, publisher_, std::max(patience_, core_.now()),
-               [self = weak_from_this()](Reach reach) {
-                 if (const auto notice = self.lock()) notice->on_reach(reach);
-               });
-  }
-
- private:
-  void on_reach(Reach reach) {
-    if (reach == Reach::Over) return settle();
-    if (reach == Reach::Unknown) return try_again(late_pause);
-    const auto body = topic_change(key_, true);
-    auto sent = core_.peers->call(
-        peer_of(publisher_), mesh::Lane::Control, PeerKind::TopicChange, &body, Instant::max(),
-        on_strand(core_, [self = weak_from_this()](const Result<PeerMessage>&) {
-          // It knows, or its run is over.
-          if (const auto notice = self.lock()) notice->on_answer();
-        }));
-    if (!sent) return try_again(core_.now() < patience_ ? first_pause : late_pause);
-    call_ = *sent;
-    timer_.arm(std::max(patience_, core_.now()));
-  }
-
-  void on_answer() {
-    call_.reset();
-    timer_.cancel();
-    settle();
-  }
-
-  // What the session has accepted arrives, sooner or later, or its end does.
-  void on_timer() {
-    if (call_.has_value()) return settle();
-    begin();
-  }
-
-  void try_again(Duration pause) {
-    timer_.arm(core_.now() + pause);
-    if (is_settled_ || core_.now() + pause <= patience_) return;
-    core_.log(LogLevel::Warning,
-              fmt::format("node {} publishes about {} and cannot be told of its subscribers here",
-                          publisher_.rid.text, name_of(key_)));
-    settle();
-  }
-
-  void settle() {
-    is_settled_ = true;
-    owner_.look(key_);
-  }
-
-  Core& core_;
-  Subscriptions& owner_;
-  const TopicKey key_;
-  const OwnerStamp publisher_;
-  const Instant patience_;
-  bool is_settled_ = false;
-  std::optional<std::uint64_t> call_;  // until it is answered
-  StrandTimer timer_;
-};
 
 Subscriptions::~Subscriptions() = default;
 
@@ -168,8 +81,9 @@ void Subscriptions::on_standing(const TopicKey& key, const std::vector<OwnerStam
   if (interest.spots == 0) return;
   interest.notices.clear();
   for (const OwnerStamp& publisher : publishers) {
-    interest.notices.emplace(peer_of(publisher),
-                             std::make_shared<Notice>(core_, *this, key, publisher));
+    interest.notices.emplace(
+        peer_of(publisher),
+        std::make_shared<SubscriptionNotice>(core_, key, publisher, [this, key] { look(key); }));
   }
   const auto notices = interest.notices;
   for (const auto& [peer, notice] : notices) notice->begin();
@@ -194,18 +108,21 @@ void Subscriptions::look(const TopicKey& key) {
 }
 
 void Subscriptions::on_cleared(const TopicKey& key, const std::vector<OwnerStamp>& publishers) {
-  for (const OwnerStamp& publisher : publishers) correct(peer_of(publisher), key);
+  for (const OwnerStamp& publisher : publishers) correct(peer_of(publisher), key, [] {});
   const auto found = interests_.find(key);
   if (found != interests_.end() && found->second.spots == 0) interests_.erase(found);
 }
 
 // Whoever misses it learns it from the answer to his next publication.
-void Subscriptions::correct(const mesh::Peer& publisher, const TopicKey& key) {
+void Subscriptions::correct(const mesh::Peer& publisher, const TopicKey& key,
+                            std::function<void()> done) {
   const auto found = interests_.find(key);
-  if (found != interests_.end() && found->second.spots > 0) return;
+  if (found != interests_.end() && found->second.spots > 0) return done();
   const auto body = topic_change(key, false);
-  (void)core_.peers->send(publisher, mesh::Lane::Control,
-                          peer_bytes(PeerKind::TopicChange, 0, &body));
+  const auto sent = core_.peers->call(
+      publisher, mesh::Lane::Control, PeerKind::TopicChange, &body, Instant::max(),
+      on_strand(core_, [done](const Result<PeerMessage>&) { done(); }));
+  if (!sent) done();
 }
 
 void Subscriptions::on_reasserted() {

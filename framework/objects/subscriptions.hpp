@@ -18,6 +18,7 @@ namespace spotmesh::objects {
 
 class Core;
 class SpotCell;
+class SubscriptionNotice;
 
 // Strand only.
 class Subscriptions {
@@ -33,14 +34,14 @@ class Subscriptions {
   // It has ended, or will never be. Its mailbox is closed in the same breath.
   void end(const SpotCell& spot);
 
-  // A publication from there met nobody: say so, if that is true.
-  void correct(const mesh::Peer& publisher, const TopicKey& key);
+  // A publication from there met nobody: say so, if that is true. `done` is called, perhaps within
+  // the call, when the publisher has seen it or cannot.
+  void correct(const mesh::Peer& publisher, const TopicKey& key, std::function<void()> done);
   void on_reasserted();
   // For a clean stop to delete.
   void append_marks(std::vector<location::Condition>& records) const;
 
  private:
-  class Notice;
   // A Spot that has announced itself; `done` while it waits.
   struct Announced {
     std::size_t unknown_topics = 0;
@@ -50,7 +51,7 @@ class Subscriptions {
     std::size_t spots = 0;
     std::shared_ptr<TopicMarkRun> mark;
     bool is_known = false;  // to all who publish
-    std::map<mesh::Peer, std::shared_ptr<Notice>> notices;
+    std::map<mesh::Peer, std::shared_ptr<SubscriptionNotice>> notices;
     std::vector<std::weak_ptr<Announced>> waiting;
   };
 

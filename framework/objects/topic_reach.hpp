@@ -15,10 +15,6 @@ namespace spotmesh::objects {
 
 class Core;
 
-inline mesh::Peer peer_of(const location::OwnerStamp& stamp) {
-  return {stamp.rid, stamp.lifecycle};
-}
-
 enum class Reach : std::uint8_t {
   Known,   // its address is known
   Over,    // its lease is: the mark was left behind, and is removed

@@ -7,6 +7,7 @@
 #include "checks.hpp"
 #include "desk.hpp"
 #include "objects/peer_bodies.hpp"
+#include "objects/peer_topics.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::objects;
@@ -179,4 +180,25 @@ TEST_CASE("so many messages of a peer wait for the strand, and those of another 
   }
   receive(desk.other);
   CHECK(desk.peers.sent.empty());
+}
+
+TEST_CASE("a publisher whom nobody hears is told so once, until it has seen that", "[PUB-02]") {
+  Desk desk;
+  const TopicKey topic{"play", {"news", "win"}};
+  const auto body = publication(topic, Message::of(probe::Note{.text = "x"}));
+  const auto publish = [&](int times) {
+    for (int i = 0; i < times; ++i) desk.receive(PeerKind::Publication, 0, body);
+    return desk.peers.take();
+  };
+  const auto told = publish(100);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].to == desk.other);
+  REQUIRE(told[0].message.kind == PeerKind::TopicChange);
+  CHECK_FALSE(read_topic_change(told[0].message)->has_subscriber);
+  CHECK(publish(100).empty());
+  desk.receive(bare(PeerKind::TopicChangeSeen, told[0].message.call));
+  CHECK(publish(100).size() == 1);
+  desk.port().on_ended(desk.other, Error::unavailable("gone"));
+  desk.one.run_for(1ms);
+  CHECK(publish(1).size() == 1);
 }

@@ -271,6 +271,46 @@ TEST_CASE(
   CHECK(towns.plot.take() == Lines{"a win 2"});
 }
 
+TEST_CASE("a subscriber that cannot be reached is left out, and looked for until it can",
+          "[PUB-02][PUB-03]") {
+  Towns towns(2);
+  // A run that holds a lease and has a subscriber, but has not said where it is.
+  location::OwnerStamp ghost{.owner = *location::OwnerId::parse("ghost-1"),
+                             .lease_generation = LeaseGeneration{1},
+                             .rid = NodeRid{"ghost-1"},
+                             .lifecycle = LifecycleId{8, 9}};
+  const location::TopicName topic{"play", "news", "win"};
+  const auto writer = towns.sim.store.connect("ghost");
+  const auto put = [&](const std::string& key, Bytes value) {
+    bool is_done = false;
+    writer->commit({.epoch = {}, .conditions = {}, .writes = {{key, std::move(value)}}},
+                   [&](const location::CommitResult&) { is_done = true; });
+    REQUIRE(towns.sim.world.run_until([&] { return is_done; }, 5s) == testing::SimOutcome::Done);
+  };
+  put(location::keys::lease(ghost.owner), encode(location::LeaseRecord{.stamp = ghost}));
+  put(location::keys::topic_mark(topic, location::TopicSide::Subscribers, ghost.rid),
+      encode(location::TopicMark{ghost, topic}));
+  towns[1].room("a", "theatre");
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(publish(towns[0], "win", probe::Note{.text = "x"}).has_value());
+    towns.sim.run_for(1s);
+  }
+  CHECK(towns.plot.take() == Lines(5, "a win x"));
+  CHECK(towns.copies() == 5);
+  CHECK(towns[0].metrics().missed_publications.value() == 0);
+
+  put(location::keys::node(ghost.rid),
+      encode(location::NodeDescriptor{.stamp = ghost,
+                                      .is_stream_gateway = false,
+                                      .application_version = {},
+                                      .state = location::HostState::Serving,
+                                      .advertised_address = "ghost:1",
+                                      .meshes = {}}));
+  towns.sim.run_for(3s);
+  REQUIRE(publish(towns[0], "win", probe::Note{.text = "y"}).has_value());
+  CHECK(towns.copies() == 2);
+}
+
 TEST_CASE("a Spot that was not accepted leaves no subscription", "[PUB-01][PUB-02]") {
   Towns towns(2);
   const std::size_t before = towns.marks();
