@@ -179,7 +179,7 @@ TEST_CASE("an Actor class without the usual constructor needs a factory function
   CHECK(frozen.find_mesh("play")->find_actor("pawn") != nullptr);
 }
 
-TEST_CASE("meshes, gateways and numbers that cannot be meant are refused") {
+TEST_CASE("meshes, gateways and numbers that cannot be meant are refused", "[PLACE-03]") {
   Application app;
   CHECK(has(refusal([&] { app.mesh("no good"); }), "no good"));
   CHECK(has(refusal([&] { server_of(app).placement_weight(10'001); }), "10001"));
@@ -191,6 +191,7 @@ TEST_CASE("meshes, gateways and numbers that cannot be meant are refused") {
   const objects::FrozenApplication frozen(app);
   CHECK(frozen.streams().size() == 1);
   CHECK(frozen.find_mesh("play")->has_object_role());
+  CHECK(frozen.find_mesh("play")->server->placement_weight == 100);
   CHECK(frozen.find_mesh("elsewhere") == nullptr);
 }
 
