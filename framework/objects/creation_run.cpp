@@ -67,6 +67,10 @@ void CreationRun::stop(const Error& reason) {
   feed(location::create::Stop{reason});
 }
 
+void CreationRun::let_go() {
+  if (const auto staging = std::exchange(staging_, nullptr)) staging->discard();
+}
+
 void CreationRun::perform(location::create::ChoosePlace&) {
   const bool is_pinned = runtime::fault_strikes(core_.seams.faults, "create.place-here");
   if (is_pinned || !core_.peers->has_peers()) return feed(location::create::PlacedHere{});

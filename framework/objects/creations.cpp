@@ -60,6 +60,10 @@ void Creations::ended(const std::shared_ptr<CreationRun>& run) {
   runs_.erase(run);
 }
 
+void Creations::let_go() {
+  for (const auto& run : runs_) run->let_go();
+}
+
 Result<void> Creations::on_admitted(const PeerMessage& message) {
   const auto operation = read_operation(message);
   if (!operation) return fail(operation.error());

@@ -73,6 +73,8 @@ class Creations {
   void withdraw(const location::OperationKey& operation);
   // This node ends, and with it all that is under way.
   void stop_all(const Error& reason);
+  // Nothing runs any more: ends the circles of references between runs and what they make.
+  void let_go();
   // Creations that have not been answered, or whose last commit is not settled.
   std::size_t under_way() const { return runs_.size(); }
 

@@ -10,6 +10,7 @@
 #include "objects/core.hpp"
 #include "objects/creations.hpp"
 #include "objects/descriptor_publisher.hpp"
+#include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
 #include "objects/node_start.hpp"
@@ -137,6 +138,8 @@ void ObjectsNode::let_go() {
   core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
+  core_->creations->let_go();
+  core_->joins->let_go();
   for (const auto& actor : core_->registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(error);

@@ -14,8 +14,8 @@ namespace {
 
 using Admission = OperationTable::Admission;
 
-struct Counter {
-  explicit Counter(OperationTable::Bounds bounds = {}) : table(bounds) {}
+struct Tally {
+  explicit Tally(OperationTable::Bounds bounds = {}) : table(bounds) {}
 
   static location::OperationKey key(const std::string& node, std::uint64_t operation) {
     return {NodeRid{node}, LifecycleId{1, 1}, OperationId{1, operation}};
@@ -58,7 +58,7 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("an operation begins once, and its answer goes to the newest call", "[DURABLE-03]") {
-  Counter counter;
+  Tally counter;
   CHECK(counter.admit("a", 1) == Admission::Begin);
   CHECK(counter.admit("a", 1) == Admission::UnderWay);
   CHECK(counter.admit("b", 1) == Admission::Begin);
@@ -72,7 +72,7 @@ TEST_CASE("an operation begins once, and its answer goes to the newest call", "[
 }
 
 TEST_CASE("an answer is kept for its time, and then it is a new operation", "[DURABLE-03]") {
-  Counter counter;
+  Tally counter;
   counter.run("a", 1, 1, 5min);
   counter.run("a", 2, 1, 1min);
   counter.pass(1min);
@@ -85,7 +85,7 @@ TEST_CASE("an answer is kept for its time, and then it is a new operation", "[DU
 }
 
 TEST_CASE("what a repetition may change is answered and not kept") {
-  Counter counter;
+  Tally counter;
   CHECK(counter.admit("a", 1) == Admission::Begin);
   counter.table.forget(counter.key("a", 1), counter.answer("not now"));
   CHECK(counter.answered == Lines{"not now to 1"});
@@ -94,7 +94,7 @@ TEST_CASE("what a repetition may change is answered and not kept") {
 }
 
 TEST_CASE("what has ended does not end again, and what nobody knows ends nothing") {
-  Counter counter;
+  Tally counter;
   counter.finish("a", 1);
   counter.table.forget(counter.key("a", 1), counter.answer("not now"));
   CHECK(counter.answered.empty());
@@ -107,7 +107,7 @@ TEST_CASE("what has ended does not end again, and what nobody knows ends nothing
 }
 
 TEST_CASE("what is under way is bounded, of one node and of all") {
-  Counter counter({.under_way = 4, .under_way_per_node = 2});
+  Tally counter({.under_way = 4, .under_way_per_node = 2});
   CHECK(counter.admit("a", 1) == Admission::Begin);
   CHECK(counter.admit("a", 2) == Admission::Begin);
   CHECK(counter.admit("a", 3) == Admission::Full);
@@ -123,7 +123,7 @@ TEST_CASE("what is under way is bounded, of one node and of all") {
 }
 
 TEST_CASE("past the bounds whoever has the most answers loses his oldest") {
-  Counter counter({.answers = 4});
+  Tally counter({.answers = 4});
   counter.run("b", 1, 1, 1min);
   for (std::uint64_t i = 1; i <= 4; ++i) counter.run("a", i, 1, 2min + std::chrono::seconds(i));
   CHECK(counter.table.answers() == 4);
@@ -133,7 +133,7 @@ TEST_CASE("past the bounds whoever has the most answers loses his oldest") {
 }
 
 TEST_CASE("the bytes of answers are bounded likewise") {
-  Counter counter({.answer_bytes = 100});
+  Tally counter({.answer_bytes = 100});
   counter.run("b", 1, 30, 1min);
   counter.run("a", 1, 40);
   counter.run("a", 2, 30);
