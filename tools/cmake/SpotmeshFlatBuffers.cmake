@@ -25,5 +25,7 @@ function(spotmesh_add_flatbuffers target)
     target_sources(${target} PRIVATE "${header}")
   endforeach()
   # As a system folder: generated code is not held to our warnings.
-  target_include_directories(${target} SYSTEM PRIVATE "${folder}")
+  # Tests read what the target reads.
+  target_include_directories(${target} SYSTEM PRIVATE "${folder}" INTERFACE
+                             "$<BUILD_INTERFACE:${folder}>")
 endfunction()

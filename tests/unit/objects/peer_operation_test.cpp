@@ -19,11 +19,10 @@ using flatbuffers::FlatBufferBuilder;
 // A node that is asked to create Actor "anna", in one operation.
 struct Asked : Desk {
   FlatBufferBuilder create(Duration left, Instant sent_at) {
-    CreateSpec spec;
-    spec.id = "anna";
-    spec.type = *StableType::parse("pawn");
-    spec.mesh = one->core().application.find_mesh("play");
-    spec.deadline = sent_at + left;
+    const CreateSpec spec{.id = "anna",
+                          .type = *StableType::parse("pawn"),
+                          .mesh = one->core().application.find_mesh("play"),
+                          .deadline = sent_at + left};
     FlatBufferBuilder builder;
     write_create(builder, OperationId{5, 6}, spec, sent_at);
     return builder;

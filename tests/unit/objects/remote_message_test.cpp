@@ -291,23 +291,23 @@ TEST_CASE("a request that waits at a node which stops is Unavailable, for its ow
     co_await latch.wait();
     co_return probe::Poked{};
   };
-  const auto begin = [&](const auto& packet) {
-    auto outcome = game.two->begin<Result<probe::Answer>>([packet](Context& context) {
-      return context.actors().request<probe::Answer>("anna", packet).timeout(60s).submit();
-    });
-    game.run_for(50ms);
-    return outcome;
-  };
-  const auto handled = begin(probe::Poke{});
-  const auto waiting = begin(probe::Ask{});
+  std::vector<Result<probe::Answer>> outcomes;
+  const auto done = game.two->begin<int>([&](Context& context) -> Task<int> {
+    auto handled =
+        context.actors().request<probe::Answer>("anna", probe::Poke{}).timeout(60s).submit();
+    auto waiting =
+        context.actors().request<probe::Answer>("anna", probe::Ask{}).timeout(60s).submit();
+    outcomes.push_back(co_await std::move(handled));
+    outcomes.push_back(co_await std::move(waiting));
+    co_return 0;
+  });
+  game.run_for(100ms);
   const std::string owner = game.one->self().node.text;
   game.one->stop(1s);
   game.run_for(100ms);
-  for (const auto& outcome : {handled, waiting}) {
-    REQUIRE(outcome->has_value());
-    CHECK((*outcome)->error().kind() == ErrorKind::Unavailable);
-  }
-  check_error(**waiting, ErrorKind::Unavailable, owner + " is shutting down");
+  REQUIRE(done->has_value());
+  check_error(outcomes.at(0), ErrorKind::Unavailable);
+  check_error(outcomes.at(1), ErrorKind::Unavailable, owner + " is shutting down");
 }
 
 TEST_CASE("messages of one gate to one id keep their order while it is looked up and after",
