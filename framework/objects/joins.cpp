@@ -104,7 +104,6 @@ void Joins::start(DeferredJoin join) {
     auto run = std::make_shared<Run>(core_, *this, std::move(join), ++started_);
     runs_.insert(run);
     run->feed(join::Start{});
-    if (core_.is_draining()) run->feed(join::Stop{core_.stopping_error()});
   });
 }
 
@@ -123,6 +122,8 @@ void Joins::Run::let_go() {
 }
 
 void Joins::Run::perform(join::Resolve&) {
+  // First of all: the rooms of a node that stops are closing.
+  if (core_.is_draining()) return feed(join::NotUsable{core_.stopping_error()});
   if (!join_.spot.has_value()) return take_target(core_.entry_spot(actor_->mesh()));
   if (auto local = core_.registry->find_spot(join_.spot->text())) {
     return take_target(std::move(local));
