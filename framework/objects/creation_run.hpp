@@ -29,6 +29,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   // Null while no other node is asked.
   CreationAway* away() const { return away_.get(); }
   void stop();
+  void let_go();
 
   void perform(location::create::ChoosePlace&);
   void perform(location::create::TakeSlot&);

@@ -96,6 +96,10 @@ void Creations::stop_all() {
   for (const auto& run : runs) run->stop();
 }
 
+void Creations::let_go() {
+  for (const auto& run : runs_) run->let_go();
+}
+
 Result<void> Creations::on_admitted(const PeerMessage& message) {
   const auto operation = read_operation(message);
   if (!operation) return fail(operation.error());
@@ -128,6 +132,10 @@ CreationRun::CreationRun(Core& core, Creations& owner, CreateSpec spec, Creation
 void CreationRun::stop() {
   if (away_ != nullptr) return away_->feed(durable::Failed{core_.stopping_error()});
   feed(location::create::Stop{});
+}
+
+void CreationRun::let_go() {
+  if (const auto staging = std::exchange(staging_, nullptr)) staging->discard();
 }
 
 void CreationRun::perform(location::create::ChoosePlace&) {

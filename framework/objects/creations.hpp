@@ -72,6 +72,8 @@ class Creations {
   // The node that asked waits no longer.
   void withdraw(const location::OperationKey& operation);
   void stop_all();
+  // Nothing runs any more: ends the circles of references between runs and what they make.
+  void let_go();
   // Creations that have not been answered, or whose last commit is not settled.
   std::size_t under_way() const { return runs_.size(); }
 

@@ -47,6 +47,7 @@ class Joins::Run final : public MachineDriver<Run, join::Event> {
         machine_(what_of(join_), join_.deadline) {}
 
   JoinMachine& machine() { return machine_; }
+  void let_go();
 
   void perform(join::Resolve&);
   void perform(join::Reserve&);
@@ -110,6 +111,15 @@ void Joins::start(DeferredJoin join) {
 void Joins::stop_all(const Error& error) {
   const auto runs = runs_;
   for (const auto& run : runs) run->feed(join::Stop{error});
+}
+
+void Joins::let_go() {
+  for (const auto& run : runs_) run->let_go();
+}
+
+void Joins::Run::let_go() {
+  claim_ = nullptr;
+  if (actor_) actor_->drop_claims();
 }
 
 void Joins::Run::perform(join::Resolve&) {

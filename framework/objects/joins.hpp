@@ -24,6 +24,8 @@ class Joins {
 
   // The rest is for the strand. The node stops.
   void stop_all(const Error& error);
+  // Nothing runs any more: ends the circles of references between runs and Actors.
+  void let_go();
   std::size_t under_way() const { return runs_.size(); }
 
  private:

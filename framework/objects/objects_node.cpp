@@ -8,7 +8,9 @@
 #include "objects/binding_table.hpp"
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
+#include "objects/creations.hpp"
 #include "objects/descriptor_publisher.hpp"
+#include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
 #include "objects/node_start.hpp"
@@ -135,6 +137,8 @@ void ObjectsNode::let_go() {
   core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
+  core_->creations->let_go();
+  core_->joins->let_go();
   for (const auto& actor : core_->registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(error);

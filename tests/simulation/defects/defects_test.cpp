@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cases/fixture.hpp"
+#include "defects/leaks_allowed.hpp"
 #include "workload.hpp"
 
 using namespace probe;
@@ -44,7 +45,10 @@ void check_is_noticed(const Scenario& healthy, const Defect& defect) {
     const RunReport without = simulate(healthy, seed);
     INFO(healthy.name << " seed " << seed << " without the defect: " << without.text());
     REQUIRE(without.is_correct());
-    const RunReport with = simulate(planted, seed);
+    const RunReport with = [&] {
+      [[maybe_unused]] const simulation::LeaksAllowed leaks;
+      return simulate(planted, seed);
+    }();
     strikes += with.defect_strikes;
     if (!with.is_correct() && says(with.complaints, defect.noticed_as)) return;
   }
@@ -60,8 +64,11 @@ void check_is_noticed(
   for (std::uint64_t seed = 1; seed <= defect.most_seeds; ++seed) {
     INFO("seed " << seed << " without the defect");
     REQUIRE(complaints_of({.seed = seed}) == std::vector<std::string>{});
-    const auto complaints =
-        complaints_of({.seed = seed, .defects = {{std::string(defect.point), defect.per_mille}}});
+    const auto complaints = [&] {
+      [[maybe_unused]] const simulation::LeaksAllowed leaks;
+      return complaints_of(
+          {.seed = seed, .defects = {{std::string(defect.point), defect.per_mille}}});
+    }();
     if (says(complaints, defect.noticed_as)) return;
   }
   FAIL(defect.point << " was not noticed in " << defect.most_seeds << " seeds");
