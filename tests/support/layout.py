@@ -75,6 +75,7 @@ THIRD_PARTY = {
     "flatbuffers/": ["framework/", "tools/", "samples/", "tests/"],
     "catch2/": ["tests/", "samples/"],
     "rapidcheck": ["tests/"],
+    "sanitizer/": ["tests/"],
     "benchmark/": ["tests/bench/"],
 }
 # Headers of the C library and the system; every other header with a dot or a folder is third-party.
