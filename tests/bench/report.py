@@ -38,8 +38,10 @@ def as_rate(per_second):
 def memory_of(entry):
     if "bytes_per_actor" not in entry:
         return ""
-    return (f"{entry['bytes_per_actor']:.0f} B of heap an Actor, "
-            f"{entry['resident_per_actor']:.0f} B resident")
+    heap = f"{entry['bytes_per_actor']:.0f} B of heap an Actor"
+    if "resident_per_actor" not in entry:
+        return heap
+    return f"{heap}, {entry['resident_per_actor']:.0f} B resident"
 
 
 def rows_of(name, figures):
