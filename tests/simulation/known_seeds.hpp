@@ -13,7 +13,7 @@ struct KnownSeed {
   std::string_view why;  // what it found, in one sentence
 };
 
-inline constexpr std::array<KnownSeed, 6> known_seeds = {{
+inline constexpr std::array<KnownSeed, 7> known_seeds = {{
     {"alone", 7654,
      "the checking client took it for a lost push when its Actor had been taken over by another"},
     {"alone", 10552, "a run whose fence the store had forgotten was never watched again"},
@@ -22,6 +22,8 @@ inline constexpr std::array<KnownSeed, 6> known_seeds = {{
      "an epoch forgot the one before it, and gave out the same lease generations again"},
     {"together", 1325, "what was sent to a former owner met the id again there, after later words"},
     {"together", 2189, "the game took the time until a late lease is renewed for a late answer"},
+    {"together", 1796078321,
+     "the game took an Actor for ready before its node knew that its commit was applied"},
 }};
 
 }  // namespace simulation

@@ -77,15 +77,12 @@ class Runner final : public spotmesh::Actor {
 
 class Hall final : public spotmesh::EntrySpot<Runner> {
  public:
-  Hall(spotmesh::SpotContext& context, Ledger& ledger) : EntrySpot(context), ledger_(ledger) {}
+  using EntrySpot::EntrySpot;
   spotmesh::Task<spotmesh::CreateDecision> on_create_actor(Runner& runner,
                                                            const spotmesh::Message&) override;
   spotmesh::Task<void> on_joined_actor(Runner& runner) override;
   spotmesh::Task<void> on_leave_actor(Runner& runner) override;
   spotmesh::Task<void> on_disconnect_actor(Runner& runner) override;
-
- private:
-  Ledger& ledger_;
 };
 
 class Room final : public spotmesh::UserSpot<Runner> {

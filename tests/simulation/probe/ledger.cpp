@@ -1,5 +1,7 @@
 #include "ledger.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace probe {
@@ -28,7 +30,7 @@ void Ledger::born(const Life& life) {
 
 void Ledger::ready(const Life& life) {
   Dates& dates = lives_[life];
-  dates.is_ready = true;
+  if (std::exchange(dates.is_ready, true)) return;
   dates.ready = now();
 }
 

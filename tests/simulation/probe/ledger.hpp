@@ -34,6 +34,8 @@ class Ledger {
   class Stretch;
 
   void born(const Life& life);
+  // It handles something, so it can be found. (A node that does not know yet whether the commit of
+  // a creation was applied has the Actor in the store and nowhere else.)
   void ready(const Life& life);
   void died(const Life& life);
   bool is_living(const Life& life) const;

@@ -26,6 +26,7 @@ class Runner::Turn {
  public:
   Turn(Runner& runner, std::string_view what)
       : runner_(runner), stretch_(runner.ledger_, runner.gate(), what) {
+    runner.ledger_.ready(runner.life());
     if (std::exchange(runner.is_busy_, true)) {
       runner.complain(fmt::format("{} began before the turn before it had ended", what));
     }

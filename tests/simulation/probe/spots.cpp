@@ -12,7 +12,6 @@ using namespace spotmesh;
 
 Task<CreateDecision> Hall::on_create_actor(Runner& runner, const Message&) {
   runner.has_been_created_in(context().spot_id());
-  ledger_.ready(runner.life());
   co_return CreateDecision::accept();
 }
 
@@ -130,10 +129,7 @@ void configure(Application& app, Ledger& ledger, GameLimits limits) {
   auto& play = app.mesh("play").object_server();
   if (limits.actors != 0) play.actor_limit(limits.actors);
   if (limits.spots != 0) play.spot_limit(limits.spots);
-  play.entry_spot<Hall>([&ledger](auto& factory) {
-    factory.create_with(
-        [&ledger](SpotContext& context) { return std::make_unique<Hall>(context, ledger); });
-  });
+  play.entry_spot<Hall>();
   play.actor<Runner>(runner_type, [&ledger](auto& factory) {
     factory.recreate_on_relocation().create_with(
         [&ledger](ActorContext& context) { return std::make_unique<Runner>(context, ledger); });
