@@ -3,6 +3,8 @@
 # defect:
 #   ./tests/simulate.sh [--seeds N] [--from SEED] [--scenario NAME] [--replay SEED] [--known]
 #
+# Scenarios: alone (one node and its clients), together (several), apart (several without clients,
+# whose objects live anywhere), tictactoe (the sample); without --scenario each seed in turn.
 # Without --from it takes seeds that nobody has run yet. What fails is printed with its trace and
 # the command that replays it. Exit codes: 0 all correct, 1 wrong, 2 usage, 3 stuck, 4 crashed.
 set -euo pipefail

@@ -119,6 +119,16 @@ bool AuthorityReader::is_forgotten() const {
          !runtime::fault_strikes(environment_.faults, "create.keep-forgotten");
 }
 
+bool AuthorityReader::is_uncertain(Instant now) const {
+  const LeaseView& lease = environment_.lease;
+  return reading_.epoch != lease.epoch || now < lease.quiet_until;
+}
+
+bool AuthorityReader::is_own_leftover() const {
+  return reading_.owner && is_own(*reading_.owner) &&
+         !environment_.local.has(key_, reading_.object->record.object_generation);
+}
+
 Standing AuthorityReader::standing(Instant now) const {
   if (!reading_.object || reading_.object->record.state == AuthorityState::Vacant) {
     return Standing::Missing;
@@ -127,15 +137,14 @@ Standing AuthorityReader::standing(Instant now) const {
   const AuthorityRecord& record = reading_.object->record;
   const bool is_creating = record.state == AuthorityState::Creating;
   if (is_own(*reading_.owner)) {
-    if (!environment_.local.has(key_, record.object_generation) ||
-        runtime::fault_strikes(environment_.faults, "create.over-living")) {
+    if (is_own_leftover() || runtime::fault_strikes(environment_.faults, "create.over-living")) {
       return Standing::OwnerLost;
     }
-    return is_creating ? Standing::Creating : Standing::Ready;
+    if (is_creating) return Standing::Creating;
+    return environment_.lease.admits(now) ? Standing::Ready : Standing::Silent;
   }
   const OwnerRun run = run_of(*reading_.owner);
-  const LeaseView& lease = environment_.lease;
-  const bool is_quiet = reading_.epoch != lease.epoch || now < lease.quiet_until;
+  const bool is_quiet = is_uncertain(now);
   const bool is_absent = !reading_.owner_lease->lease_version;
   // In the quiet time an owner may still write again what the store forgot.
   if (is_over(run, *reading_.owner_lease) && !(is_absent && is_quiet)) return Standing::OwnerLost;

@@ -75,7 +75,7 @@ enum class Standing : std::uint8_t {
   Creating,  // a creation is under way at an owner that is not known to be dead
   Ready,     // alive at an owner that is known to be alive
   Unproven,  // Ready, but this node has not yet seen the owner's beat move
-  Silent,    // Ready, the owner's lease has run out, and it is not yet fenced
+  Silent,    // Ready, the owner's lease has run out, this node's own too, and it is not yet fenced
   // Creating or Ready at an owner that is fenced or gone, or Creating since before the store
   // forgot: the id may be taken over.
   OwnerLost
@@ -97,6 +97,11 @@ class AuthorityReader {
 
   const AuthorityReading& reading() const { return reading_; }
   Standing standing(Instant now) const;
+  // Whether what the reading does not show may only be forgotten: in the quiet time of a new epoch
+  // its owner may still write it again.
+  bool is_uncertain(Instant now) const;
+  // Whether it names this run as owner of what this run does not have.
+  bool is_own_leftover() const;
   // The keys alone: a reading that is complete is decided upon at once.
   void note(StateNotes& notes) const;
 

@@ -297,6 +297,11 @@ void CreateMachine::decide_existing(Standing standing, Instant now) {
                                           ", has not been seen alive by this node yet")),
                   now);
     case Standing::Silent:
+      if (!reading.owner_lease) {
+        return wait(Error::unavailable(text("it lives here, and this node's lease has run out and "
+                                            "is not renewed yet")),
+                    now);
+      }
       return finish(
           failed(Error::unavailable(text("the lease of its owner, node " + reading.owner->rid.text +
                                          ", has run out; it can be taken over soon"))));

@@ -36,8 +36,15 @@ void FindMachine::on(const ReadDone& event, Instant now) {
   if (!complete) return finish(fail(complete.error()));
   if (!*complete) return read();
   const AuthorityReading& reading = reader_.reading();
+  if (!reading.owner && reader_.is_uncertain(now)) {
+    return finish(fail(Error::unavailable(fmt::format(
+        "{} cannot be looked up: the Location Store has a new epoch, and owners are still telling "
+        "it what they hold",
+        object_.name))));
+  }
   FindOutcome outcome;
   outcome.standing = reader_.standing(now);
+  outcome.is_own_leftover = reader_.is_own_leftover();
   if (outcome.standing != Standing::Missing) {
     outcome.authority = reading.object;
     outcome.spot = reading.spot;

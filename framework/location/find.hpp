@@ -20,6 +20,8 @@ struct FindOutcome {
   std::optional<VersionedAuthority> authority;  // of all but Missing
   std::optional<VersionedAuthority> spot;       // of a member whose owner follows its Spot
   std::optional<OwnerStamp> owner;              // of Ready, Unproven and Silent
+  // Of OwnerLost: the record names this run, which does not have the object.
+  bool is_own_leftover = false;
   bool is_found() const { return standing == Standing::Ready || standing == Standing::Unproven; }
 };
 

@@ -72,8 +72,9 @@ void CreationRun::let_go() {
 }
 
 void CreationRun::perform(location::create::ChoosePlace&) {
-  const bool is_pinned = runtime::fault_strikes(core_.seams.faults, "create.place-here");
-  if (is_pinned || !core_.peers->has_peers()) return feed(location::create::PlacedHere{});
+  if (core_.config.creates_here || !core_.peers->has_peers()) {
+    return feed(location::create::PlacedHere{});
+  }
   if (!core_.directory->is_complete()) {
     return feed(location::create::NoPlace{
         Error::unavailable("this node has not seen the others yet"), true});

@@ -49,7 +49,9 @@ std::optional<Result<bool>> answer_without_owner(const Core& core,
   const ObjectGeneration living = outcome->authority->record.object_generation;
   if (living != generation) return fail(another_incarnation(name, generation, living));
   if (auto error = error_of(*outcome, name)) return fail(*std::move(error));
-  if (outcome->owner->rid == core.identity.rid) return false;
+  if (outcome->owner->rid == core.identity.rid) {
+    return fail(Error::unavailable(name + " has been created a moment ago and is not here yet"));
+  }
   return {};
 }
 
@@ -182,9 +184,6 @@ void Destructions::end_elsewhere(TargetKind kind, const std::string& id,
       object_key(kind, id), deadline,
       [=, this, done = std::move(done)](const Result<location::FindOutcome>& outcome) {
         const std::string name = target_name(kind, id);
-        if (outcome && outcome->standing == location::Standing::Missing) {
-          if (auto error = quiet_time("the end of " + name)) return done(fail(*std::move(error)));
-        }
         if (auto answer = answer_without_owner(core_, outcome, name, generation)) {
           return done(*std::move(answer));
         }
@@ -193,8 +192,7 @@ void Destructions::end_elsewhere(TargetKind kind, const std::string& id,
           return done(fail(Error::unavailable(
               fmt::format("{} lives on node {}, not here", name, owner.node.text))));
         }
-        core_.ends->end(owner, kind, id, generation, deadline,
-                        bounded("the end of " + name, deadline, done));
+        core_.ends->end(owner, kind, id, generation, deadline, done);
       });
 }
 

@@ -12,61 +12,71 @@
 namespace spotmesh::objects {
 namespace {
 
-// A record that names this node for something it does not have is about to go.
-bool is_usable(const Core& core, const location::FindOutcome& found) {
-  return found.is_found() && found.owner->rid != core.identity.rid;
+template <typename Ref>
+using Done = std::function<void(Result<std::optional<Ref>>)>;
+
+// `cell` is the object here, if it is here; `here` makes the answer of it, `there` that of a
+// record. A node whose lease has run out may have lost to another one what it holds: it asks the
+// store, too.
+template <typename Ref, typename Cell, typename Here, typename There>
+void find_object(Core& core, const location::ObjectKey& object, Instant deadline, const Cell& cell,
+                 Here here, There there, Done<Ref> done) {
+  if (cell && core.admission.is_open(core.now())) {
+    if (cell->state != CellState::Ready) return done(std::nullopt);
+    return done(here(*cell));
+  }
+  core.operations->find(
+      object, deadline,
+      [&core, cell, name = object.name, here = std::move(here), there = std::move(there),
+       done = std::move(done)](const Result<location::FindOutcome>& found) {
+        if (!found) return done(fail(found.error()));
+        const bool is_own = found->owner && found->owner->rid == core.identity.rid;
+        if (is_own && !core.admission.is_open(core.now())) {
+          return done(fail(Error::unavailable(
+              name + " is on this node, whose lease has run out and is not renewed yet")));
+        }
+        if (!found->is_found()) return done(std::nullopt);
+        // Own and not here: its creation has not been told yet that it has succeeded.
+        if (!is_own || !cell) return done(there(*found));
+        done(cell->state == CellState::Ready ? here(*cell) : std::optional<Ref>());
+      });
 }
 
 }  // namespace
 
-void find_actor(Core& core, const ActorId& id, Instant deadline,
-                std::function<void(Result<std::optional<ActorRef>>)> done) {
-  if (const auto actor = core.registry->find_actor(id.text())) {
-    if (actor->state != CellState::Ready) return done(std::nullopt);
-    return done(actor->ref());
-  }
-  core.operations->find(
-      location::ObjectKey::of(id), deadline,
-      [&core, id, done = std::move(done)](const Result<location::FindOutcome>& found) {
-        if (!found) return done(fail(found.error()));
-        if (!is_usable(core, *found)) return done(std::nullopt);
-        const location::AuthorityRecord& record = found->authority->record;
-        done(ActorRef{id, record.object_generation, record.mesh, found->owner->rid});
-      });
+void find_actor(Core& core, const ActorId& id, Instant deadline, Done<ActorRef> done) {
+  find_object<ActorRef>(
+      core, location::ObjectKey::of(id), deadline, core.registry->find_actor(id.text()),
+      [](const ActorCell& actor) { return actor.ref(); },
+      [id](const location::FindOutcome& found) -> std::optional<ActorRef> {
+        const location::AuthorityRecord& record = found.authority->record;
+        return ActorRef{id, record.object_generation, record.mesh, found.owner->rid};
+      },
+      std::move(done));
 }
 
-void find_spot(Core& core, const SpotId& id, Instant deadline,
-               std::function<void(Result<std::optional<SpotRef>>)> done) {
-  if (const auto spot = core.registry->find_spot(id.text())) {
-    if (spot->state != CellState::Ready) return done(std::nullopt);
-    return done(spot->ref());
-  }
-  core.operations->find(
-      location::ObjectKey::of(id), deadline,
-      [&core, id, done = std::move(done)](const Result<location::FindOutcome>& found) {
-        if (!found) return done(fail(found.error()));
-        if (!is_usable(core, *found)) return done(std::nullopt);
-        const location::AuthorityRecord& record = found->authority->record;
-        done(SpotRef{id, record.object_generation, record.mesh, found->owner->rid});
-      });
+void find_spot(Core& core, const SpotId& id, Instant deadline, Done<SpotRef> done) {
+  find_object<SpotRef>(
+      core, location::ObjectKey::of(id), deadline, core.registry->find_spot(id.text()),
+      [](const SpotCell& spot) { return spot.ref(); },
+      [id](const location::FindOutcome& found) -> std::optional<SpotRef> {
+        const location::AuthorityRecord& record = found.authority->record;
+        return SpotRef{id, record.object_generation, record.mesh, found.owner->rid};
+      },
+      std::move(done));
 }
 
-void find_spot_of_actor(Core& core, const ActorId& id, Instant deadline,
-                        std::function<void(Result<std::optional<SpotRef>>)> done) {
-  if (const auto actor = core.registry->find_actor(id.text())) {
-    if (actor->state != CellState::Ready) return done(std::nullopt);
-    return done(actor->spot()->ref());
-  }
-  core.operations->find(
-      location::ObjectKey::of(id), deadline,
-      [&core, done = std::move(done)](const Result<location::FindOutcome>& found) {
-        if (!found) return done(fail(found.error()));
-        if (!is_usable(core, *found)) return done(std::nullopt);
-        const location::AuthorityRecord& record = found->authority->record;
-        if (!record.membership.has_value()) return done(std::nullopt);
-        done(SpotRef{record.membership->spot, record.membership->spot_generation, record.mesh,
-                     found->owner->rid});
-      });
+void find_spot_of_actor(Core& core, const ActorId& id, Instant deadline, Done<SpotRef> done) {
+  find_object<SpotRef>(
+      core, location::ObjectKey::of(id), deadline, core.registry->find_actor(id.text()),
+      [](const ActorCell& actor) { return actor.spot()->ref(); },
+      [](const location::FindOutcome& found) -> std::optional<SpotRef> {
+        const location::AuthorityRecord& record = found.authority->record;
+        if (!record.membership.has_value()) return std::nullopt;
+        return SpotRef{record.membership->spot, record.membership->spot_generation, record.mesh,
+                       found.owner->rid};
+      },
+      std::move(done));
 }
 
 }  // namespace spotmesh::objects

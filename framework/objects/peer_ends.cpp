@@ -7,8 +7,10 @@
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
 #include "objects/envelope.hpp"
+#include "objects/object_name.hpp"
 #include "objects/peer_bodies.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/store_port.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -25,6 +27,15 @@ Result<bool> read_outcome(const Result<PeerMessage>& answer) {
 
 }  // namespace
 
+struct PeerEnds::Waiting {
+  Waiting(Core& core, Done done, std::function<void()> late)
+      : done(std::move(done)), timer(core, std::move(late)) {}
+  const Done done;
+  StrandTimer timer;
+};
+
+PeerEnds::~PeerEnds() = default;
+
 PeerEnds::PeerEnds(Core& core) : core_(core) {
   core.peers->handle_on_strand(PeerKind::Destroy, [this](const PeerMessage& message) {
     return receive(message, TargetKind::Actor);
@@ -35,18 +46,32 @@ PeerEnds::PeerEnds(Core& core) : core_(core) {
 }
 
 void PeerEnds::end(const mesh::Peer& owner, TargetKind kind, const std::string& id,
-                   ObjectGeneration generation, Instant deadline,
-                   std::function<void(Result<bool>)> done) {
+                   ObjectGeneration generation, Instant deadline, Done done) {
   FlatBufferBuilder builder;
   const auto text = builder.CreateString(id);
   const Instant now = core_.now();
   builder.Finish(body::CreateEnd(builder, text, generation.value, remaining_time(deadline, now),
                                  now.since_origin.count()));
-  auto call = core_.peers->call(
+  const std::uint64_t number = ++begun_;
+  const auto call = core_.peers->call(
       owner, mesh::Lane::Control, kind == TargetKind::Actor ? PeerKind::Destroy : PeerKind::Close,
-      &builder, deadline,
-      on_strand(core_, [done](const Result<PeerMessage>& answer) { done(read_outcome(answer)); }));
-  if (!call) done(fail(call.error()));
+      &builder, Instant::max(), on_strand(core_, [this, number](const Result<PeerMessage>& answer) {
+        finish(number, read_outcome(answer));
+      }));
+  if (!call) return done(fail(call.error()));
+  const auto late = [this, number, call = *call, name = target_name(kind, id)] {
+    core_.peers->forget(call);
+    finish(number, fail(Error::deadline_exceeded("the end of " + name +
+                                                 " has not come yet; it may still do so")));
+  };
+  auto& waiting = waiting_[number];
+  waiting = std::make_unique<Waiting>(core_, std::move(done), late);
+  waiting->timer.arm(deadline);
+}
+
+void PeerEnds::finish(std::uint64_t number, Result<bool> result) {
+  const auto ended = waiting_.extract(number);
+  if (ended) ended.mapped()->done(std::move(result));
 }
 
 Result<void> PeerEnds::receive(const PeerMessage& message, TargetKind kind) {

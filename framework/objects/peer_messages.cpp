@@ -9,6 +9,7 @@
 #include "objects/peer_bodies.hpp"
 #include "objects/peer_port.hpp"
 #include "objects/router.hpp"
+#include "objects/store_operations.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -131,6 +132,9 @@ void PeerMessages::deliver(const PeerMessage& message, Envelope& envelope) {
   if (!delivered.has_value()) {
     core_.metrics.stale_routes.add();
     tell_stale(message.from, envelope);
+    core_.strand.post([&core = core_, object = object_key(envelope.kind, envelope.id)] {
+      core.operations->look_after(object);
+    });
     return refuse(message, envelope,
                   Error::unavailable(fmt::format("{}: it is not on node {} any more; the next "
                                                  "call looks it up anew",

@@ -46,7 +46,7 @@ class Reassertions::Run final : public MachineDriver<Run, location::reassert::Ev
     owner_.look();
   }
   void perform(location::reassert::Finished&) {
-    owner_.runs_.erase(this->shared_from_this());
+    std::erase(owner_.runs_, this->shared_from_this());
     if (round_ != owner_.round_) return;
     if (!is_decided_) owner_.is_superseded_ = true;
     owner_.look();
@@ -102,7 +102,7 @@ void Reassertions::begin() {
 void Reassertions::assert_all(std::map<std::string, Cell> cells,
                               std::vector<location::HeldObject> objects) {
   auto run = std::make_shared<Run>(core_, *this, std::move(cells), std::move(objects));
-  runs_.insert(run);
+  runs_.push_back(run);
   run->feed(location::reassert::Start{});
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/time.hpp>
@@ -63,7 +64,7 @@ class Reassertions {
   Instant closes_at_{};
   StrandTimer closing_;
   std::set<std::string> unsettled_;
-  std::set<std::shared_ptr<Run>> runs_;
+  std::vector<std::shared_ptr<Run>> runs_;  // in the order in which they began
 };
 
 }  // namespace spotmesh::objects

@@ -1,7 +1,6 @@
 #include "objects/requests.hpp"
 
 #include <cassert>
-#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,8 +10,9 @@
 
 namespace spotmesh::objects {
 
-PendingRequest::PendingRequest(RequestTable& table, RequestInfo info)
+PendingRequest::PendingRequest(RequestTable& table, std::size_t shard, RequestInfo info)
     : table_(table),
+      shard_(shard),
       info_(std::move(info)),
       completion_(runtime::make_completion<Result<Message>>()) {}
 
@@ -43,20 +43,18 @@ RequestTable::RequestTable(Core& core) : core_(core) {}
 
 RequestTable::~RequestTable() { assert(count_.load() == 0); }
 
-RequestTable::Shard& RequestTable::shard_of(const PendingRequest& request) {
-  return shards_[(reinterpret_cast<std::uintptr_t>(&request) >> 8) % shard_count];
-}
-
 Result<runtime::Ref<PendingRequest>> RequestTable::open(RequestInfo info, Instant deadline) {
-  if (count_.fetch_add(1, std::memory_order_relaxed) >= core_.config.requests_in_flight) {
+  const std::size_t before = count_.fetch_add(1, std::memory_order_relaxed);
+  if (before >= core_.config.requests_in_flight) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return fail(Error::capacity_exceeded(
         fmt::format("{} was not sent: {} requests of this node are unanswered", info.what,
                     core_.config.requests_in_flight)));
   }
   core_.metrics.requests_in_flight.add();
-  const runtime::Ref<PendingRequest> request(new PendingRequest(*this, std::move(info)));
-  Shard& shard = shard_of(*request);
+  const runtime::Ref<PendingRequest> request(
+      new PendingRequest(*this, before % shard_count, std::move(info)));
+  Shard& shard = shards_[request->shard_];
   {
     std::lock_guard lock(shard.mutex);
     request->add_ref();  // the table's, let go in close()
@@ -72,7 +70,7 @@ Result<runtime::Ref<PendingRequest>> RequestTable::open(RequestInfo info, Instan
 
 void RequestTable::close(PendingRequest& request) {
   {
-    Shard& shard = shard_of(request);
+    Shard& shard = shards_[request.shard_];
     std::lock_guard lock(shard.mutex);
     if (request.previous_ != nullptr) request.previous_->next_ = request.next_;
     if (request.next_ != nullptr) request.next_->previous_ = request.previous_;

@@ -44,11 +44,13 @@ class PendingRequest final : public runtime::RefCounted, private runtime::TimerE
 
  private:
   friend class RequestTable;
-  PendingRequest(RequestTable& table, RequestInfo info);
+  PendingRequest(RequestTable& table, std::size_t shard, RequestInfo info);
   ~PendingRequest() override = default;
   void on_timer(Instant now) override;
 
   RequestTable& table_;
+  // Not of its address: in what order all are ended must not depend on where memory was free.
+  const std::size_t shard_;
   const RequestInfo info_;
   const runtime::Ref<runtime::Completion<Result<Message>>> completion_;
   PendingRequest* previous_ = nullptr;  // of its shard
@@ -74,7 +76,6 @@ class RequestTable {
   };
   static constexpr std::size_t shard_count = 16;
 
-  Shard& shard_of(const PendingRequest& request);
   // The request has been completed; the table lets go of it.
   void close(PendingRequest& request);
 

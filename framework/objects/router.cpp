@@ -176,11 +176,7 @@ void Router::on_found(const Key& key, Instant asked, const Result<location::Find
   const std::string name = target_name(key.first, key.second);
   if (auto error = error_of(*outcome, name)) return release_waiting(key, *std::move(error));
   if (outcome->owner->rid == core_.identity.rid) {
-    // Ready by now, or a leftover of a creation whose outcome was unclear.
-    if (!core_.lease->holdings().has(object_key(key.first, key.second).key,
-                                     outcome->authority->record.object_generation)) {
-      remove_leftover(key, *outcome);
-    }
+    // Ready by now, or about to go.
     return release_waiting(key, Error::unavailable(name + " is no longer on this node"));
   }
   learn(key, asked, *outcome);
@@ -213,14 +209,6 @@ void Router::learn(const Key& key, Instant asked, const location::FindOutcome& f
                  .generation = found.authority->record.object_generation,
                  .version = found.authority->version,
                  .valid_until = asked + age});
-}
-
-void Router::remove_leftover(const Key& key, const location::FindOutcome& found) {
-  const location::ObjectKey object = object_key(key.first, key.second);
-  core_.operations->settle(
-      "removing the leftover record of " + object.name,
-      location::remove_object(core_.lease->view(), object.key, found.authority->version),
-      core_.now() + limits::default_operation_timeout, [](const location::SettleOutcome&) {});
 }
 
 std::optional<mesh::Peer> Router::former_route(const Key& key) {

@@ -81,7 +81,6 @@ class Router {
   void release_when_reachable(const Key& key, const mesh::Peer& owner, Instant until);
   // For owners that have not been reachable, and for what has not been taken elsewhere.
   void look_again();
-  void remove_leftover(const Key& key, const location::FindOutcome& found);
 
   // Where messages for the key may still be on their way to, if they go elsewhere now.
   std::optional<mesh::Peer> former_route(const Key& key);

@@ -35,8 +35,7 @@ struct Seams {
   runtime::TurnObserver* observer = nullptr;
   // Null in production. Points of its own: "capacity.leak", "destroy.keep-record",
   // "join.joined-twice", "join.skip-leave", "join.skip-commit", "binding.take-stale",
-  // "router.lose-resolved", "request.no-deadline", "fence.too-early"; and "create.place-here",
-  // which is no fault: what is created here is made here, whoever has room.
+  // "router.lose-resolved", "request.no-deadline", "fence.too-early".
   runtime::Faults* faults = nullptr;
 };
 
@@ -53,6 +52,9 @@ NodeIdentity new_identity(const std::string& prefix, Random& random);
 struct ObjectsConfig {
   std::string application_version;
   bool is_stream_gateway = false;  // for the node's descriptor
+  // What this node creates is made here and nowhere else, as on a node without peers; else it is
+  // made where placement says.
+  bool creates_here = false;
   location::LeaseConfig lease;
   runtime::Mailbox::Bounds mailbox;
   Duration turn_warning_after = limits::turn_warning_after;  // at least 1 ms

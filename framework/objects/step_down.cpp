@@ -40,7 +40,7 @@ void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   core.lease->holdings().remove(location::keys::actor(actor->id()), actor->generation());
   core.capacity->free_actor(actor->mesh());
   actor->timers().close();
-  actor->mailbox().close(reason);
+  actor->mailbox().abandon(reason);
   actor->own_gate().abandon();
   actor->give_up_claims();
   const Ref<SpotCell> spot = actor->spot();

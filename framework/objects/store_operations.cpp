@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <spotmesh/limits.hpp>
+
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/machine_driver.hpp"
@@ -75,8 +77,33 @@ class RemoveRun final : public MachineDriver<RemoveRun, location::remove::Event>
 
 void StoreOperations::find(location::ObjectKey object, Instant deadline,
                            std::function<void(Result<location::FindOutcome>)> done) {
-  std::make_shared<FindRun>(core_, std::move(object), deadline, std::move(done))
+  auto found = [this, object, done = std::move(done)](Result<location::FindOutcome> outcome) {
+    if (outcome && outcome->is_own_leftover) remove_leftover(object, *outcome);
+    done(std::move(outcome));
+  };
+  std::make_shared<FindRun>(core_, std::move(object), deadline, std::move(found))
       ->feed(location::find::Start{});
+}
+
+void StoreOperations::look_after(const location::ObjectKey& object) {
+  if (looked_at_.size() >= limits::looks_for_others) return;  // it is asked for again
+  if (!looked_at_.insert(object.key).second) return;
+  find(object, core_.now() + limits::default_operation_timeout,
+       [this, key = object.key](const Result<location::FindOutcome>&) { looked_at_.erase(key); });
+}
+
+void StoreOperations::remove_leftover(const location::ObjectKey& object,
+                                      const location::FindOutcome& found) {
+  if (!removed_.insert(object.key).second) return;
+  remove(
+      {.what = "removing the leftover record of " + object.name,
+       .key = object.key,
+       .generation = found.authority->record.object_generation,
+       .version = found.authority->version,
+       .deadline = core_.now() + limits::default_operation_timeout,
+       .companions = {}},
+      [](const Error&) {},
+      [this, key = object.key](const location::RemoveOutcome&) { removed_.erase(key); });
 }
 
 void StoreOperations::settle(std::string what, location::Commit commit, Instant deadline,

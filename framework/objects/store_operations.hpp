@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include <spotmesh/calls.hpp>
@@ -17,13 +18,17 @@ namespace spotmesh::objects {
 
 class Core;
 
-// Strand only; so are the answers, each exactly once unless the node ends first.
+// Strand only; so are the answers, each exactly once unless the node ends first. A look-up that
+// meets a record which names this run for what it does not have removes that record.
 class StoreOperations {
  public:
   explicit StoreOperations(Core& core) : core_(core) {}
 
   void find(location::ObjectKey object, Instant deadline,
             std::function<void(Result<location::FindOutcome>)> done);
+  // Another node has asked here for what is not here: the record that may have told it so is looked
+  // at.
+  void look_after(const location::ObjectKey& object);
   // `what` is for error texts ("Join of Actor 'x' to Spot 'y'").
   void settle(std::string what, location::Commit commit, Instant deadline,
               std::function<void(location::SettleOutcome)> done);
@@ -32,7 +37,12 @@ class StoreOperations {
               std::function<void(location::RemoveOutcome)> done);
 
  private:
+  void remove_leftover(const location::ObjectKey& object, const location::FindOutcome& found);
+
   Core& core_;
+  // Keys that are being looked at for others, and of records that are being removed.
+  std::set<std::string> looked_at_;
+  std::set<std::string> removed_;
 };
 
 // The key of an id that has been validated.

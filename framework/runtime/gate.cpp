@@ -220,7 +220,16 @@ Gate::Outcome Gate::run_resumed(Instant now) {
     was_yielded ? observer->on_turn_started(*this, *turn.mailbox_, now)
                 : observer->on_turn_resumed(*this, *turn.mailbox_, now);
   }
+  if (turn.mailbox_->is_abandoned_.load()) return drop(turn);
   return execute(turn, false);
+}
+
+Gate::Outcome Gate::drop(Turn& turn) {
+  turn.resume_point_ = nullptr;
+  turn.task_ = Task<void>();
+  turn.job_.reset();
+  turn.scope_.reset();
+  return Outcome::Ended;
 }
 
 Gate::Outcome Gate::execute(Turn& turn, bool is_new) noexcept {

@@ -109,6 +109,8 @@ class Gate final : public RefCounted, public Runnable {
   Outcome run_new_job(Instant now);
   Outcome run_resumed(Instant now);
   Outcome execute(Turn& turn, bool is_new) noexcept;
+  // The end of a suspended turn whose mailbox was abandoned: nothing is finished, nothing answered.
+  Outcome drop(Turn& turn);
   Instant after_execution(Outcome outcome);
   void leave_mailbox(Turn& turn);
   void flush(Turn& turn, Instant now);

@@ -145,6 +145,11 @@ void Mailbox::close(const Error& error) {
   if (is_let_go) owner_.release_ref();
 }
 
+void Mailbox::abandon(const Error& error) {
+  is_abandoned_.store(true);
+  close(error);
+}
+
 bool Mailbox::is_closed() const {
   std::lock_guard lock(mutex_);
   return closed_with_ != nullptr;

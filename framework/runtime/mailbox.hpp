@@ -113,6 +113,9 @@ class Mailbox {
   // progress ends by itself. Closing again changes nothing.
   void close(const Error& error);
   bool is_closed() const;
+  // The same, and its turns that are suspended do not go on: each is destroyed, with its frame, at
+  // the moment at which it would. For an owner that has to fall silent on a gate it shares.
+  void abandon(const Error& error);
   Backlog backlog() const;
   std::optional<RunningTurn> running_turn() const;
   // Who contains it, for observers.
@@ -169,6 +172,7 @@ class Mailbox {
   std::uint32_t holds_ = 0;
   std::uint32_t control_in_a_row_ = 0;
   bool is_claimed_ = false;
+  std::atomic<bool> is_abandoned_{false};
   std::uint32_t left_turns_ = 0;        // have yielded, left the mailbox and not ended
   ClaimWaiter* first_claim_ = nullptr;  // waits only while claimed, Running or with turns that left
   std::unique_ptr<const Error> closed_with_;

@@ -50,6 +50,8 @@ const Cluster::Parts::Served& Cluster::Parts::application_of(unsigned number) co
 void Cluster::Parts::start_process(unsigned number) {
   auto& runs = slots.at(number);
   const std::string name = "node-" + std::to_string(number) + "." + std::to_string(runs.size());
+  // A run listens where the one before it did.
+  const std::string address = "node-" + std::to_string(number) + ":1";
   const ClusterNode chosen = number < options.each.size() ? options.each[number] : ClusterNode{};
   auto process = std::make_unique<Process>();
   process->seams = &world.add_node(
@@ -61,12 +63,12 @@ void Cluster::Parts::start_process(unsigned number) {
       LinkConditions{.shortest_latency = options.shortest_link_latency,
                      .longest_latency = options.longest_link_latency});
   SimNode& seams = *process->seams;
-  // Sessions bind to Actors of their own node only, so far: what they create is made there.
-  seams.faults().set_chance("create.place-here", 1000);
   for (const auto& [point, per_mille] : defects) seams.faults().set_chance(point, per_mille);
   process->transport = network.attach(seams);
+  const objects::FrozenApplication& application = *application_of(number).frozen;
+  const bool creates_here = options.creates_here.value_or(!application.streams().empty());
   process->node = std::make_unique<node::Node>(
-      *application_of(number).frozen,
+      application,
       node::World{.clock = seams.clock(),
                   .scheduler = seams.scheduler(),
                   .timers = seams.timers(),
@@ -79,7 +81,8 @@ void Cluster::Parts::start_process(unsigned number) {
                   .transport = process->transport.get(),
                   .faults = &seams.faults(),
                   .turns = &seams.observer()},
-      node::NodeOptions{.mesh = {.secret = "simulated", .listen_address = name + ":1"}});
+      node::NodeOptions{.objects = {.creates_here = creates_here},
+                        .mesh = {.secret = "simulated", .listen_address = address}});
   checkers.process_started(seams, *process->node);
   process->node->start([started = process.get()](Result<void> outcome) {
     if (!outcome) started->failure = outcome.error();
@@ -96,6 +99,7 @@ void Cluster::Parts::end_process(Process& process) {
   if (process.node == nullptr) return;
   checkers.process_ended(*process.seams);
   process.links->crash();
+  for (const auto& caller : process.callers) caller->end();
   if (!process.has_stopped) process.node->abandon();
   process.seams->end();
   process.node.reset();
@@ -147,6 +151,16 @@ Result<SimStreamClient> Cluster::connect(unsigned node) {
   const std::string name = "client-" + std::to_string(parts.clients_made++);
   return connect_stream_client(*parts.current(node).links, parts.world.random(name), parts.packets,
                                name);
+}
+
+Result<SimCaller> Cluster::caller(unsigned node) {
+  Parts::Process& process = parts_->current(node);
+  if (process.node == nullptr) {
+    return fail(Error::not_found("the process of node " + std::to_string(node) + " has ended"));
+  }
+  const SessionId id{0, ++parts_->callers_made};
+  process.callers.push_back(std::make_shared<CallerEnd>(*process.seams, *process.node, id));
+  return SimCaller(process.callers.back());
 }
 
 bool Cluster::run_until(const std::function<bool()>& condition, Duration limit) {

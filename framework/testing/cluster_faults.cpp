@@ -83,7 +83,14 @@ void Cluster::set_store_hints(unsigned lost_per_mille, unsigned repeated_per_mil
   parts_->store.behavior().max_hint_delay = longest;
 }
 
-void Cluster::fail_over_store(Duration forgotten) { parts_->store.fail_over(forgotten); }
+void Cluster::fail_over_store(Duration forgotten) {
+  parts_->store.fail_over(forgotten);
+  parts_->fail_overs.push_back({.at = elapsed(), .forgotten = forgotten});
+}
+
+const std::vector<Cluster::StoreFailOver>& Cluster::store_fail_overs() const {
+  return parts_->fail_overs;
+}
 
 void Cluster::damage_record(std::string_view actor_id) {
   const auto id = ActorId::parse(actor_id);

@@ -14,6 +14,7 @@
 
 #include "node/node.hpp"
 #include "objects/frozen_application.hpp"
+#include "testing/caller_end.hpp"
 #include "testing/checkers/checkers.hpp"
 #include "testing/sim_client_links.hpp"
 #include "testing/sim_network.hpp"
@@ -32,6 +33,7 @@ struct Cluster::Parts {
     std::unique_ptr<SimClientLinks> links;
     std::unique_ptr<SimTransport> transport;
     std::unique_ptr<node::Node> node;
+    std::vector<std::shared_ptr<CallerEnd>> callers;
     bool has_stopped = false;
     std::optional<Error> failure;
   };
@@ -67,8 +69,10 @@ struct Cluster::Parts {
   std::vector<bool> has_store;
   std::map<std::pair<unsigned, unsigned>, Path> paths;
   std::map<std::string, unsigned, std::less<>> defects;
+  std::vector<StoreFailOver> fail_overs;
   std::shared_ptr<wire::PacketCatalog> packets = std::make_shared<wire::PacketCatalog>();
   std::size_t clients_made = 0;
+  std::uint64_t callers_made = 0;
 };
 
 }  // namespace spotmesh::testing

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "known_seeds.hpp"
+#include "probe/apart.hpp"
 #include "probe/workload.hpp"
 #include "seed_runner.hpp"
 #include "tictactoe/game_run.hpp"
@@ -44,7 +45,8 @@ SeedResult run_tictactoe(std::uint64_t seed) {
 }
 
 std::vector<NamedScenario> all_scenarios() {
-  return {of(probe::alone()), of(probe::together()), {"tictactoe", run_tictactoe}};
+  return {
+      of(probe::alone()), of(probe::together()), of(probe::apart()), {"tictactoe", run_tictactoe}};
 }
 
 struct Wish {

@@ -26,6 +26,7 @@ inline constexpr auto turn_warning_after = 10s;  // a turn that lasts longer is 
 
 // Operations.
 inline constexpr auto default_operation_timeout = 5s;
+inline constexpr std::size_t looks_for_others = 256;  // records, after stale messages, at once
 inline constexpr std::size_t create_request_bytes = mebibyte;
 inline constexpr std::size_t join_request_bytes = mebibyte;
 inline constexpr std::size_t join_requests_per_handler_bytes = 8 * mebibyte;

@@ -24,8 +24,6 @@ struct Habits {
   bool asks_others = true;
   bool moves = true;
   bool quits = true;
-  // Once nothing fails any more, whether others' Actors can be reached wherever they are.
-  bool reaches_all = true;
 };
 
 class Client {

@@ -11,6 +11,7 @@
 
 #include "ledger.hpp"
 #include "probe.packets.hpp"
+#include "speech.hpp"
 
 namespace probe {
 
@@ -37,6 +38,7 @@ class Runner final : public spotmesh::Actor {
   spotmesh::Task<spotmesh::Result<Registered>> enter(const Enter& enter);
   spotmesh::Result<Registered> leave(const Leave& leave);
   spotmesh::Result<Ticking> tick(const Tick& tick);
+  spotmesh::Task<Announced> announce(const Announce& announce);
   void pulse(const spotmesh::TimerTick& tick);
   spotmesh::Task<void> on_join_completed(const spotmesh::JoinCompletion& completion) override;
 
@@ -55,6 +57,7 @@ class Runner final : public spotmesh::Actor {
   std::string gate() const;
   void push_heard();
   void check_patience(std::string_view what, spotmesh::Instant begun, spotmesh::Duration patience);
+  void check_way(const spotmesh::Error& error);
   spotmesh::Task<void> idle(std::uint32_t delay_us);
 
   Ledger& ledger_;
@@ -65,6 +68,8 @@ class Runner final : public spotmesh::Actor {
   std::string spot_;
   std::string leaving_;
   bool is_joining_ = false;  // from the turn that registered a Join to its completion
+  // The Join that is pending is into a room of another node, and nothing fails any more.
+  bool is_room_elsewhere_ = false;
   // Of the client that is attached now.
   std::uint32_t connection_ = 0;
   std::uint32_t notes_ = 0;
@@ -75,7 +80,7 @@ class Runner final : public spotmesh::Actor {
   spotmesh::Instant last_tick_{};
 };
 
-class Hall final : public spotmesh::EntrySpot<Runner> {
+class Hall : public spotmesh::EntrySpot<Runner> {
  public:
   using EntrySpot::EntrySpot;
   spotmesh::Task<spotmesh::CreateDecision> on_create_actor(Runner& runner,
@@ -85,9 +90,24 @@ class Hall final : public spotmesh::EntrySpot<Runner> {
   spotmesh::Task<void> on_disconnect_actor(Runner& runner) override;
 };
 
-class Room final : public spotmesh::UserSpot<Runner> {
+// A hall whose members read the news.
+class Plaza final : public Hall {
  public:
-  Room(spotmesh::SpotContext& context, Ledger& ledger) : UserSpot(context), ledger_(ledger) {}
+  Plaza(spotmesh::SpotContext& context, Ledger& ledger);
+  ~Plaza() override;
+  static void handlers(spotmesh::Handlers<Plaza>& on);
+  void hear(const Bulletin& bulletin);
+
+ private:
+  Ledger& ledger_;
+  const Life life_;
+};
+
+// It closes when its last member has left.
+class Room : public spotmesh::UserSpot<Runner> {
+ public:
+  Room(spotmesh::SpotContext& context, Ledger& ledger);
+  ~Room() override;
   static void handlers(spotmesh::Handlers<Room>& on);
 
   spotmesh::Task<spotmesh::CreateDecision> on_create(const spotmesh::Message&) override;
@@ -99,13 +119,28 @@ class Room final : public spotmesh::UserSpot<Runner> {
   spotmesh::Task<void> on_closing(spotmesh::ClosingReason, spotmesh::Instant) override;
   Counted count(const Headcount&);
 
- private:
+ protected:
   std::string gate() const;
-  void check_members();
+  Ledger::Stretch stretch(std::string_view what);
 
   Ledger& ledger_;
+  const Life life_;
+
+ private:
+  void check_members();
+
   std::vector<Life> inside_;  // by the callbacks
   bool has_closed_ = false;
+};
+
+// A room that stays until somebody closes it, and that hears what is going on.
+class Club final : public Room {
+ public:
+  Club(spotmesh::SpotContext& context, Ledger& ledger);
+  static void handlers(spotmesh::Handlers<Club>& on);
+
+  spotmesh::Task<spotmesh::CreateDecision> on_create(const spotmesh::Message&) override;
+  void hear(const Bulletin& bulletin);
 };
 
 class Link final : public spotmesh::Session {
@@ -120,8 +155,11 @@ class Link final : public spotmesh::Session {
 struct GameLimits {
   std::uint32_t actors = 0;
   std::uint32_t spots = 0;
+  std::uint32_t weight = 100;  // of each node in placement
 };
 
 void configure(spotmesh::Application& app, Ledger& ledger, GameLimits limits = {});
+// The same without clients, and with Spots that listen.
+void configure_apart(spotmesh::Application& app, Ledger& ledger, GameLimits limits = {});
 
 }  // namespace probe

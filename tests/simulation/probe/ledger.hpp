@@ -14,14 +14,10 @@
 #include <spotmesh/testing/cluster.hpp>
 #include <spotmesh/time.hpp>
 
-namespace probe {
+#include "bulletins.hpp"
+#include "life.hpp"
 
-// One incarnation of one Actor.
-struct Life {
-  std::string id;
-  std::uint64_t generation = 0;
-  friend auto operator<=>(const Life&, const Life&) = default;
-};
+namespace probe {
 
 class Ledger {
  public:
@@ -32,6 +28,9 @@ class Ledger {
 
   // Whose turn it is on a gate of that name; two at once are a complaint.
   class Stretch;
+  // A call that has to end.
+  class Pending;
+  void check_pending();
 
   void born(const Life& life);
   // It handles something, so it can be found. (A node that does not know yet whether the commit of
@@ -39,6 +38,14 @@ class Ledger {
   void ready(const Life& life);
   void died(const Life& life);
   bool is_living(const Life& life) const;
+  std::optional<spotmesh::Duration> ready_since(const Life& life) const;
+  // Somebody was told that it has ended, or had: it runs no turn any more, and nobody finds it,
+  // unless a store has forgotten the end: it then has a record until its owner is asked for it.
+  void gone(const Life& life);
+  void runs(const Life& life);
+  // Somebody was given it as one who lives, by a call that began then. A room is ready from then on
+  // at the latest: its creation may go on for long after who asked for it has given it up.
+  void found(const Life& life, spotmesh::Duration begun);
 
   // Words from one life to an id, numbered from 1. Sent: its submit has said so.
   std::uint32_t next_word(const Life& from, const std::string& to);
@@ -46,6 +53,7 @@ class Ledger {
   void received(const Life& from, const Life& to, std::uint32_t number);
   // After everything has come to rest: words that somebody who still lives should have got.
   void check_losses(spotmesh::Duration route_age);
+  Bulletins& bulletins() { return bulletins_; }
 
   // Time itself counts only some time after the last fault: a node that woke with it admits nothing
   // before its lease is renewed, which takes up to the renew timeout and a pause.
@@ -53,13 +61,22 @@ class Ledger {
   bool is_calm() const {
     return calm_since_.has_value() && now() - *calm_since_ > std::chrono::seconds(4);
   }
+  // Whether the store has failed over by now, and may have forgotten what it was told.
+  bool has_forgetful_store() const { return !cluster_->store_fail_overs().empty(); }
   spotmesh::Duration now() const {
     return cluster_ == nullptr ? spotmesh::Duration{} : cluster_->elapsed();
   }
 
  private:
+  // Whether a store has forgotten an end that somebody was told of then.
+  bool is_forgotten(spotmesh::Duration told) const;
+
   struct Dates {
     spotmesh::Duration ready{};
+    // By it itself. Its node refuses words for one whose creation has been committed, and found by
+    // others, before it has the store's answer.
+    std::optional<spotmesh::Duration> served;
+    std::optional<spotmesh::Duration> gone;
     bool is_ready = false;
     bool is_living = true;
   };
@@ -75,7 +92,9 @@ class Ledger {
   std::map<Life, Dates> lives_;
   std::map<std::pair<Life, std::string>, Pair> pairs_;
   std::set<std::string, std::less<>> occupied_;
+  std::multiset<std::string> pending_;
   std::vector<std::string> complaints_;
+  Bulletins bulletins_{*this};
 };
 
 // A stretch of a handler or callback from its start, or from the end of a yield, to its end or to
@@ -96,6 +115,20 @@ class Ledger::Stretch {
   const std::string gate_;
   const std::string_view what_;
   bool is_inside_ = false;
+};
+
+// Somebody waits for what he has called, as long as this lives.
+class Ledger::Pending {
+ public:
+  Pending(Ledger& ledger, std::string what)
+      : ledger_(ledger), place_(ledger.pending_.insert(std::move(what))) {}
+  ~Pending() { ledger_.pending_.erase(place_); }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+ private:
+  Ledger& ledger_;
+  const std::multiset<std::string>::iterator place_;
 };
 
 }  // namespace probe

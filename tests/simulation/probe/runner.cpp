@@ -7,21 +7,6 @@ namespace probe {
 using namespace spotmesh;
 using namespace std::chrono_literals;
 
-// What an Actor can meet whose peers and nodes come and go.
-static bool is_expected(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::NotFound:
-    case ErrorKind::Unavailable:
-    case ErrorKind::CapacityExceeded:
-    case ErrorKind::DeadlineExceeded:
-    case ErrorKind::ShuttingDown:
-    case ErrorKind::InvalidOperation:
-      return true;
-    default:
-      return false;
-  }
-}
-
 class Runner::Turn {
  public:
   Turn(Runner& runner, std::string_view what)
@@ -30,6 +15,7 @@ class Runner::Turn {
     if (std::exchange(runner.is_busy_, true)) {
       runner.complain(fmt::format("{} began before the turn before it had ended", what));
     }
+    runner.ledger_.runs(runner.life_);
     const auto spot = runner.context().spot_id();
     if (!spot || spot->text() != runner.spot_) {
       runner.complain(fmt::format("{} is in '{}', by the callbacks in '{}'", what,
@@ -72,6 +58,7 @@ void Runner::handlers(ActorHandlers<Runner>& on) {
   on.request(&Runner::enter);
   on.request(&Runner::leave);
   on.request(&Runner::tick);
+  on.request(&Runner::announce);
   on.timer("pulse", &Runner::pulse);
 }
 
@@ -137,23 +124,9 @@ Task<Answer> Runner::ask(const Ask& ask) {
   co_return answer;
 }
 
-// All are on their way before the first is waited for: their order must not depend on it.
 Task<Told> Runner::tell(const Tell& tell) {
   const Turn turn(*this, "tell");
-  std::vector<std::pair<std::uint32_t, Task<Result<void>>>> under_way;
-  for (std::uint32_t i = 0; i < tell.count; ++i) {
-    const std::uint32_t number = ledger_.next_word(life_, tell.to);
-    const Word word{.sender = life_.id, .life = life_.generation, .number = number};
-    under_way.emplace_back(number, context().actors().send(tell.to, word).submit());
-  }
-  for (auto& [number, pending] : under_way) {
-    const auto accepted = co_await std::move(pending);
-    if (accepted) {
-      ledger_.sent(life_, tell.to, number);
-    } else if (!is_expected(accepted.error())) {
-      complain("a word was refused with " + to_string(accepted.error()));
-    }
-  }
+  co_await say_words(context(), ledger_, life_, tell.to, tell.count);
   co_return Told{};
 }
 
@@ -208,6 +181,7 @@ Task<Result<Registered>> Runner::enter(const Enter& enter) {
   auto joined = context().join_spot(enter.room, Knock{.mood = enter.mood}).defer();
   if (!joined) co_return fail(joined.error());
   is_joining_ = true;
+  is_room_elsewhere_ = ledger_.is_calm() && ref_of(*room).node_rid.text != node_;
   co_return Registered{};
 }
 
@@ -216,6 +190,7 @@ Result<Registered> Runner::leave(const Leave&) {
   auto left = context().join_entry_spot().defer();
   if (!left) return fail(left.error());
   is_joining_ = true;
+  is_room_elsewhere_ = false;
   return Registered{};
 }
 
@@ -249,11 +224,32 @@ void Runner::pulse(const TimerTick& tick) {
   last_tick_ = context().now();
 }
 
+// What a Join says that cannot come about, since its room is on another node; unless that room has
+// ended meanwhile.
+void Runner::check_way(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::Unavailable:
+    case ErrorKind::NotFound:
+    case ErrorKind::InvalidOperation:
+    case ErrorKind::ShuttingDown:
+      return;
+    default:
+      complain("a Join into a room of another node ended with " + to_string(error));
+  }
+}
+
+Task<Announced> Runner::announce(const Announce& announce) {
+  const Turn turn(*this, "announce");
+  co_await publish_bulletins(context(), ledger_, life_, announce.topic, announce.count);
+  co_return Announced{};
+}
+
 Task<void> Runner::on_join_completed(const JoinCompletion& completion) {
   if (!std::exchange(is_joining_, false)) complain("a Join ended that was not under way");
   const Turn turn(*this, "join completion");
   if (const auto* failed = std::get_if<JoinFailed>(&completion)) {
     const ErrorKind kind = failed->error.kind();
+    if (is_room_elsewhere_) check_way(failed->error);
     if (!is_expected(failed->error) && kind != ErrorKind::InternalFailure &&
         kind != ErrorKind::Rejected) {
       complain("a Join ended with " + to_string(failed->error));

@@ -10,6 +10,10 @@ namespace probe {
 
 using namespace spotmesh;
 
+static Life life_of(const SpotContext& context) {
+  return {context.spot_id().text(), context.object_generation().value};
+}
+
 Task<CreateDecision> Hall::on_create_actor(Runner& runner, const Message&) {
   runner.has_been_created_in(context().spot_id());
   co_return CreateDecision::accept();
@@ -30,7 +34,36 @@ Task<void> Hall::on_disconnect_actor(Runner& runner) {
   co_return;
 }
 
+Plaza::Plaza(SpotContext& context, Ledger& ledger)
+    : Hall(context), ledger_(ledger), life_(life_of(context)) {
+  ledger_.born(life_);
+  // Its node does not serve before it is, and peace begins later.
+  ledger_.ready(life_);
+  ledger_.bulletins().subscribes(life_, news);
+}
+
+Plaza::~Plaza() { ledger_.died(life_); }
+
+void Plaza::handlers(Handlers<Plaza>& on) { on.subscribe(channel, news, &Plaza::hear); }
+
+void Plaza::hear(const Bulletin& bulletin) {
+  ledger_.bulletins().heard(life_, {bulletin.sender, bulletin.life}, bulletin.topic,
+                            bulletin.number);
+}
+
+Room::Room(SpotContext& context, Ledger& ledger)
+    : UserSpot(context), ledger_(ledger), life_(life_of(context)) {
+  ledger_.born(life_);
+}
+
+Room::~Room() { ledger_.died(life_); }
+
 void Room::handlers(Handlers<Room>& on) { on.request(&Room::count); }
+
+Ledger::Stretch Room::stretch(std::string_view what) {
+  ledger_.runs(life_);
+  return {ledger_, gate(), what};
+}
 
 std::string Room::gate() const {
   return fmt::format("{} {}", context().node_rid().text, context().spot_id().text());
@@ -47,13 +80,13 @@ void Room::check_members() {
 }
 
 Task<CreateDecision> Room::on_create(const Message&) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_create");
+  const Ledger::Stretch present = stretch("on_create");
   (void)context().close_when_empty();
   co_return CreateDecision::accept();
 }
 
 Task<JoinDecision> Room::on_actor_join(std::string_view, const Message& request) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_actor_join");
+  const Ledger::Stretch present = stretch("on_actor_join");
   check_members();
   const auto knock = request.decode<Knock>();
   const Mood mood = knock ? static_cast<Mood>(knock->mood) : Mood::Welcoming;
@@ -63,7 +96,7 @@ Task<JoinDecision> Room::on_actor_join(std::string_view, const Message& request)
 }
 
 Task<void> Room::on_joined_actor(Runner& runner) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_joined_actor");
+  const Ledger::Stretch present = stretch("on_joined_actor");
   if (has_closed_) ledger_.complain(gate() + " was joined after it had closed");
   inside_.push_back(runner.life());
   check_members();
@@ -72,23 +105,24 @@ Task<void> Room::on_joined_actor(Runner& runner) {
 }
 
 Task<void> Room::on_leave_actor(Runner& runner) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_leave_actor");
+  const Ledger::Stretch present = stretch("on_leave_actor");
   std::erase(inside_, runner.life());
   runner.has_left(context().spot_id());
   co_return;
 }
 
 Task<void> Room::on_disconnect_actor(Runner& runner) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_disconnect_actor");
+  const Ledger::Stretch present = stretch("on_disconnect_actor");
   runner.has_lost_its_client();
   co_return;
 }
 
 Task<void> Room::on_closing(ClosingReason reason, Instant) {
-  const Ledger::Stretch stretch(ledger_, gate(), "on_closing");
+  const Ledger::Stretch present = stretch("on_closing");
   if (std::exchange(has_closed_, true)) ledger_.complain(gate() + " closed twice");
-  // An Actor that its node has stepped down from, after a store forgot it, is gone without a word.
-  std::erase_if(inside_, [this](const Life& life) { return !ledger_.is_living(life); });
+  // An Actor that its node has stepped down from, after a store forgot it, is gone without a word,
+  // and perhaps still kept by a turn that will not go on.
+  if (ledger_.has_forgetful_store()) co_return;
   if (reason != ClosingReason::Shutdown && !inside_.empty()) {
     ledger_.complain(fmt::format("{} closes with {} members", gate(), inside_.size()));
   }
@@ -96,9 +130,31 @@ Task<void> Room::on_closing(ClosingReason reason, Instant) {
 }
 
 Counted Room::count(const Headcount&) {
-  const Ledger::Stretch stretch(ledger_, gate(), "headcount");
+  const Ledger::Stretch present = stretch("headcount");
   check_members();
   return {.members = static_cast<std::uint32_t>(context().member_count())};
+}
+
+Club::Club(SpotContext& context, Ledger& ledger) : Room(context, ledger) {
+  ledger_.bulletins().subscribes(life_, news);
+  ledger_.bulletins().subscribes(life_, gossip);
+}
+
+void Club::handlers(Handlers<Club>& on) {
+  on.request(&Room::count);
+  on.subscribe(channel, news, &Club::hear);
+  on.subscribe(channel, gossip, &Club::hear);
+}
+
+Task<CreateDecision> Club::on_create(const Message&) {
+  const Ledger::Stretch present = stretch("on_create");
+  co_return CreateDecision::accept();
+}
+
+void Club::hear(const Bulletin& bulletin) {
+  const Ledger::Stretch present = stretch("hear");
+  ledger_.bulletins().heard(life_, {bulletin.sender, bulletin.life}, bulletin.topic,
+                            bulletin.number);
 }
 
 void Link::handlers(SessionHandlers<Link>& on) {
@@ -109,10 +165,8 @@ void Link::handlers(SessionHandlers<Link>& on) {
 Task<Result<LoggedIn>> Link::log_in(const LogIn& log_in) {
   auto made = co_await context().actors().get_or_create(log_in.name, runner_type).submit();
   if (!made) co_return fail(made.error());
-  const auto* created = std::get_if<Created>(&*made);
-  const ActorRef& ref = created != nullptr ? created->actor : std::get<Existing>(*made).actor;
-  if (auto bound = co_await context().bind(ref); !bound) co_return fail(bound.error());
-  co_return LoggedIn{.is_new = created != nullptr};
+  if (auto bound = co_await context().bind(ref_of(*made)); !bound) co_return fail(bound.error());
+  co_return LoggedIn{.is_new = std::holds_alternative<Created>(*made)};
 }
 
 Task<Result<HasQuit>> Link::quit(const Quit& quit) {
@@ -124,21 +178,42 @@ Task<Result<HasQuit>> Link::quit(const Quit& quit) {
   co_return HasQuit{.was_living = *ended};
 }
 
-void configure(Application& app, Ledger& ledger, GameLimits limits) {
+// What both games have in common; the Spots are the caller's.
+static ObjectServer& add_play(Application& app, Ledger& ledger, GameLimits limits) {
   app.packets(packets());
   auto& play = app.mesh("play").object_server();
   if (limits.actors != 0) play.actor_limit(limits.actors);
   if (limits.spots != 0) play.spot_limit(limits.spots);
-  play.entry_spot<Hall>();
+  play.placement_weight(limits.weight);
   play.actor<Runner>(runner_type, [&ledger](auto& factory) {
     factory.recreate_on_relocation().create_with(
         [&ledger](ActorContext& context) { return std::make_unique<Runner>(context, ledger); });
   });
-  play.user_spot<Room>(room_type, [&ledger](auto& factory) {
+  return play;
+}
+
+template <typename Place>
+static void add_rooms(ObjectServer& play, Ledger& ledger) {
+  play.user_spot<Place>(room_type, [&ledger](auto& factory) {
     factory.disable_relocation().create_with(
-        [&ledger](SpotContext& context) { return std::make_unique<Room>(context, ledger); });
+        [&ledger](SpotContext& context) { return std::make_unique<Place>(context, ledger); });
   });
+}
+
+void configure(Application& app, Ledger& ledger, GameLimits limits) {
+  ObjectServer& play = add_play(app, ledger, limits);
+  play.entry_spot<Hall>();
+  add_rooms<Room>(play, ledger);
   app.stream("gateway").session<Link>();
+}
+
+void configure_apart(Application& app, Ledger& ledger, GameLimits limits) {
+  ObjectServer& play = add_play(app, ledger, limits);
+  play.entry_spot<Plaza>([&ledger](auto& factory) {
+    factory.create_with(
+        [&ledger](SpotContext& context) { return std::make_unique<Plaza>(context, ledger); });
+  });
+  add_rooms<Club>(play, ledger);
 }
 
 }  // namespace probe

@@ -15,8 +15,11 @@ using spotmesh::testing::Scenario;
 
 namespace {
 
-// Old routes are remembered for so long; a word may go astray meanwhile.
-constexpr spotmesh::Duration route_age = 16s;
+std::unique_ptr<spotmesh::testing::Workload> draw_probe(Chance& chance) {
+  return std::make_unique<ProbeWorkload>(draw_workload(chance));
+}
+
+}  // namespace
 
 ClusterOptions draw_cluster(Chance& chance, unsigned nodes) {
   ClusterOptions options;
@@ -28,12 +31,6 @@ ClusterOptions draw_cluster(Chance& chance, unsigned nodes) {
   if (chance.one_in(3)) options.longest_link_latency = 200ms;
   return options;
 }
-
-std::unique_ptr<spotmesh::testing::Workload> draw_probe(Chance& chance) {
-  return std::make_unique<ProbeWorkload>(draw_workload(chance));
-}
-
-}  // namespace
 
 void ProbeWorkload::configure(spotmesh::Application& app) {
   probe::configure(app, ledger_, options_.limits);
@@ -66,7 +63,7 @@ std::vector<std::string> ProbeWorkload::finish() {
   for (const auto& client : clients_) {
     if (!client->has_settled()) ledger_.complain("'" + client->name() + "' has not settled");
   }
-  if (!is_stuck) ledger_.check_losses(cluster_->nodes() == 1 ? 0s : route_age);
+  if (!is_stuck) ledger_.check_losses(cluster_->nodes() == 1 ? 0s : longest_route_age);
   for (const auto& client : clients_) client->leave();
   return ledger_.take_complaints();
 }

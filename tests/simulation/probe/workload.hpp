@@ -34,6 +34,11 @@ class ProbeWorkload final : public spotmesh::testing::Workload {
   bool is_settling_ = false;
 };
 
+// Old routes are remembered for so long; a word may go astray meanwhile.
+inline constexpr spotmesh::Duration longest_route_age = std::chrono::seconds(16);
+
+// Nodes whose clocks neither agree nor run at the same speed.
+spotmesh::testing::ClusterOptions draw_cluster(spotmesh::testing::Chance& chance, unsigned nodes);
 // What clients and game do, drawn from the seed.
 WorkloadOptions draw_workload(spotmesh::testing::Chance& chance);
 // One node, with everything that can befall it.

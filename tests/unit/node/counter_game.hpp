@@ -46,8 +46,8 @@ struct GameSession : spotmesh::Session {
   }
 };
 
-// `made`, when given, counts what the factory has made.
-inline void configure(spotmesh::Application& app, unsigned* made = nullptr) {
+// The Actors without the sessions. `made`, when given, counts what the factory has made.
+inline void configure_objects(spotmesh::Application& app, unsigned* made = nullptr) {
   app.packets(packets());
   auto& play = app.mesh("play").object_server();
   play.entry_spot<Hall>();
@@ -57,6 +57,10 @@ inline void configure(spotmesh::Application& app, unsigned* made = nullptr) {
       return std::make_unique<Player>(context);
     });
   });
+}
+
+inline void configure(spotmesh::Application& app, unsigned* made = nullptr) {
+  configure_objects(app, made);
   app.stream("gateway").session<GameSession>();
 }
 

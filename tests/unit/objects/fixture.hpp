@@ -25,8 +25,8 @@ class TestNode {
  public:
   // Linked to the other nodes of its world.
   TestNode(TestWorld& sim, const Application& application, const std::string& name,
-           ObjectsConfig config = {}, mesh::MeshOptions mesh = {})
-      : TestNode(sim.world, sim.store, application, name, std::move(config)) {
+           ObjectsConfig config = {}, mesh::MeshOptions mesh = {}, Made made = Made::Here)
+      : TestNode(sim.world, sim.store, application, name, making(std::move(config), made)) {
     mesh.secret = "open sesame";
     mesh.listen_address = name + ":1";
     link_ = std::make_unique<TestLink>(sim.network, sim_, node_, std::move(mesh));

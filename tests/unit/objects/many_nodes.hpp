@@ -47,9 +47,10 @@ struct ManyNodes {
     configure_game(*apps.back(), hooks, [&](ObjectServer& play) {
       if (more) more(play, number);
     });
-    nodes.push_back(std::make_unique<TestNode>(sim, *apps.back(), "n" + std::to_string(number)));
+    nodes.push_back(std::make_unique<TestNode>(sim, *apps.back(), "n" + std::to_string(number),
+                                               ObjectsConfig{}, mesh::MeshOptions{},
+                                               Made::WherePlaced));
     TestNode& node = *nodes.back();
-    node.sim().faults().set_chance("create.place-here", 0);
     REQUIRE(node.start().has_value());
     return node;
   }

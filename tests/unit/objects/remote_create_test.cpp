@@ -25,12 +25,9 @@ struct Placed {
     configure_game(app_one, hooks, [=](ObjectServer& play) { play.placement_weight(weight_one); });
     configure_game(app_two, hooks,
                    [=](ObjectServer& play) { play.placement_weight(weight_two).actor_limit(40); });
-    one.emplace(sim, app_one, "one");
-    two.emplace(sim, app_two, "two");
-    for (auto* node : {&one, &two}) {
-      (*node)->sim().faults().set_chance("create.place-here", 0);
-      REQUIRE((*node)->start().has_value());
-    }
+    one.emplace(sim, app_one, "one", ObjectsConfig{}, mesh::MeshOptions{}, Made::WherePlaced);
+    two.emplace(sim, app_two, "two", ObjectsConfig{}, mesh::MeshOptions{}, Made::WherePlaced);
+    for (auto* node : {&one, &two}) REQUIRE((*node)->start().has_value());
     const auto know_each_other = [this] {
       return sees_alive(*one, *two) && sees_alive(*two, *one);
     };

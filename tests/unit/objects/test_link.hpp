@@ -2,6 +2,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,15 @@
 #include "testing/sim_world.hpp"
 
 namespace spotmesh::objects {
+
+// Where what a test creates is made, on linked nodes. Tests that are not about placement want to
+// know.
+enum class Made : std::uint8_t { Here, WherePlaced };
+
+inline ObjectsConfig making(ObjectsConfig config, Made made) {
+  config.creates_here = made == Made::Here;
+  return config;
+}
 
 // One run's sessions with the others.
 class TestLink {
@@ -31,8 +41,6 @@ class TestLink {
                               .handler = node.peer_handler(),
                               .faults = &sim.faults()}) {
     node.set_peers(mesh_);
-    // What a test makes is where it makes it, unless it is about just that.
-    sim.faults().set_chance("create.place-here", 1000);
   }
 
   void start() {

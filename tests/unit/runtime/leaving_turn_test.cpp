@@ -50,6 +50,38 @@ TEST_CASE("what waits in a Spot's mailbox runs while its handler has yielded", "
   CHECK_FALSE(fixture.spot->mailbox.backlog().is_running);
 }
 
+TEST_CASE("turns of a mailbox that is abandoned do not go on, and those of others do",
+          "[STORE-08]") {
+  LeavingFixture fixture;
+  const Ref<Cell> actor = make_ref<Cell>(*fixture.gate);
+  Number first = make_completion<int>();
+  Number second = make_completion<int>();
+  Number third = make_completion<int>();
+  const auto kept = std::make_shared<int>(0);
+  fixture.push_yielding("spot", first);
+  fixture.push(*actor, fixture.awaiting([&fixture, &second, kept]() -> Task<void> {
+    fixture.note("actor");
+    const int value = co_await second->yield();
+    fixture.note("actor gets " + std::to_string(value));
+  }));
+  fixture.run();
+  fixture.push(*fixture.spot, fixture.awaiting([&]() -> Task<void> {
+    fixture.note("spot awaits");
+    fixture.note("spot gets " + std::to_string(co_await third->wait()));
+  }));
+  fixture.run();
+  REQUIRE(fixture.trace == Trace{"spot", "actor", "spot awaits"});
+  actor->mailbox.abandon(Error::unavailable("stepped down"));
+  third->complete(3);
+  second->complete(2);
+  first->complete(1);
+  fixture.run();
+  CHECK(fixture.trace == Trace{"spot", "actor", "spot awaits", "spot gets 3", "spot gets 1"});
+  CHECK(kept.use_count() == 1);
+  CHECK(fixture.gate->state().yielded_turns == 0);
+  CHECK_FALSE(actor->mailbox.backlog().is_running);
+}
+
 TEST_CASE("a turn that has left its mailbox yields again, and awaits under the gate") {
   LeavingFixture fixture;
   Number first = make_completion<int>();

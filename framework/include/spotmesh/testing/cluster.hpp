@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include <spotmesh/application.hpp>
 #include <spotmesh/error.hpp>
+#include <spotmesh/testing/sim_caller.hpp>
 #include <spotmesh/testing/sim_stream_client.hpp>
 #include <spotmesh/time.hpp>
 
@@ -35,6 +37,10 @@ struct ClusterOptions {
   // Between a client and its node, one way.
   Duration shortest_link_latency = std::chrono::microseconds(50);
   Duration longest_link_latency = std::chrono::milliseconds(5);
+  // Whether each node makes what it creates itself, or placement says where, as in production.
+  // Unset: nodes with a stream gateway do the former, since a session binds only to Actors of its
+  // own node, and all others the latter.
+  std::optional<bool> creates_here{};
   // Of the first nodes; the others are as they come.
   std::vector<ClusterNode> each{};
   // Defects that are planted before anything starts; see Cluster::plant_defect.
@@ -69,6 +75,10 @@ class Cluster {
   // A new client of that node's gateway, to be destroyed before the cluster. The error is what a
   // real client would be told: NotFound when nobody listens, or why it was turned away.
   Result<SimStreamClient> connect(unsigned node = 0);
+
+  // Somebody new on that node, who calls without being an object or a client. NotFound when its
+  // process has ended.
+  Result<SimCaller> caller(unsigned node);
 
   // Runs until `condition` holds, asked after every step; false when `limit` of virtual time has
   // passed, nothing can happen any more, or the run has become endless.
@@ -127,6 +137,12 @@ class Cluster {
   // Another store takes over, which has not got the writes of the last `forgotten` (at most two
   // minutes), and shows a new epoch.
   void fail_over_store(Duration forgotten);
+  // All that have happened, oldest first.
+  struct StoreFailOver {
+    Duration at{};         // elapsed() at that moment
+    Duration forgotten{};  // what was written in so long a time before it is gone
+  };
+  const std::vector<StoreFailOver>& store_fail_overs() const;
 
   // Somebody writes half a record for that Actor over whatever stands there.
   void damage_record(std::string_view actor_id);

@@ -1,0 +1,119 @@
+// Situations between nodes, each as a simulated test.
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+#include <spotmesh/testing/chance.hpp>
+
+#include "apart_fixture.hpp"
+
+using namespace std::chrono_literals;
+using namespace probe;
+using simulation::Apart;
+using spotmesh::ErrorKind;
+
+namespace {
+
+// How long a beat stands still before another node may take over, and the time to look.
+constexpr auto take_over = 25s;
+
+}  // namespace
+
+TEST_CASE("a creation that a stalled node carries out too late leaves no twin", "[CREATE-15]") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    INFO("seed " << seed);
+    // Node 1 is as good as always the one; node 2 takes over.
+    Apart play(seed, {0, 10'000, 1});
+    spotmesh::testing::Chance chance(seed, "case");
+    const auto first =
+        play.begin<Apart::Result<spotmesh::CreateResult>>(0, [](spotmesh::Context& context) {
+          return context.actors().create("ann", runner_type).timeout(2s).submit();
+        });
+    // At any moment of the creation, from before its request has come to after its end.
+    play.cluster.run_for(chance.between(0ms, 12ms));
+    const bool is_made = first->has_value();
+    play.cluster.pause(1);
+    play.cluster.run_for(3s);
+    REQUIRE(first->has_value());
+    if (!is_made && !(*first)->has_value()) {
+      const ErrorKind kind = (*first)->error().kind();
+      // Whether the request had come, and its Admitted had left, before the node stood still.
+      CHECK((kind == ErrorKind::DeadlineExceeded || kind == ErrorKind::Unavailable));
+    }
+    play.cluster.run_for(take_over);
+    const auto second = play.make(0, "ann");
+    play.cluster.resume(1);
+    play.cluster.run_for(15s);
+    CHECK(play.cluster.has_failed(1));
+    for (const unsigned node : {0U, 2U}) CHECK(play.find(node, "ann") == second);
+    CHECK(play.ask(0, "ann").has_value());
+    play.check_sound();
+  }
+}
+
+TEST_CASE("who remembers where an Actor was is wrong once at most, and looks anew", "[MSG-09]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {100, 100, 0});
+    auto former = play.make(0, "ann");
+    REQUIRE(play.ask(2, "ann").has_value());
+    // Until it comes to live on the other node.
+    auto present = former;
+    while (present.node_rid == former.node_rid) {
+      play.destroy(0, present);
+      present = play.make(1, "ann");
+    }
+    const auto stale = play.ask(2, "ann");
+    if (!stale) CHECK(stale.error().kind() == ErrorKind::Unavailable);
+    const auto again = play.ask(2, "ann");
+    INFO((again ? std::string() : to_string(again.error())) << "\n" << play.cluster.trace());
+    CHECK(again.has_value());
+    play.check_sound();
+  }
+}
+
+TEST_CASE("a node that was started anew is not taken for its former run at the same address",
+          "[MSG-09][LOSS-05]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {0, 100, 0});
+    const auto former = play.make(0, "ann");
+    REQUIRE(play.ask(2, "ann").has_value());
+    REQUIRE(play.cluster.stop(1));
+    play.cluster.restart(1);
+    REQUIRE(play.cluster.run_until([&] { return play.cluster.is_serving(1); }));
+    play.cluster.run_for(5s);
+    const auto present = play.make(0, "ann");
+    CHECK(present.node_rid != former.node_rid);
+    const auto stale = play.ask(2, "ann");
+    if (!stale) CHECK(stale.error().kind() == ErrorKind::Unavailable);
+    const auto again = play.ask(2, "ann");
+    INFO((again ? std::string() : to_string(again.error())) << "\n" << play.cluster.trace());
+    CHECK(again.has_value());
+    CHECK(play.find(2, "ann") == present);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("what was on its way to a killed node ends, and never reaches its next run",
+          "[LOSS-01][MSG-10]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {0, 100, 0});
+    play.make(0, "ann");
+    play.cluster.block_path(2, 1);
+    const auto asked = play.begin<Apart::Result<Reply>>(2, [](spotmesh::Context& context) {
+      return context.actors().request<Reply>("ann", Question{.left_us = 5'000'000}).submit();
+    });
+    play.cluster.run_for(100ms);
+    play.cluster.restart(1);
+    play.cluster.unblock_path(2, 1);
+    REQUIRE(play.cluster.run_until([&] { return asked->has_value(); }, 6s));
+    REQUIRE_FALSE((*asked)->has_value());
+    play.cluster.run_for(take_over);
+    play.make(0, "ann");
+    // The question of before is not among what it was asked.
+    CHECK(play.ask(2, "ann").has_value());
+    play.check_sound();
+  }
+}
