@@ -153,6 +153,7 @@ void CreateMachine::on(const create::SlotRefused& event, Instant) {
 void CreateMachine::on(const create::Accepted& event, Instant now) {
   if (state_ != State::Running) return;
   record_->state = AuthorityState::Ready;
+  record_->reserved_in = {};  // says something of a creation only
   record_->membership = event.membership;
   add_terminal(*record_,
                {.key = request_.operation,

@@ -154,7 +154,7 @@ void RemoveMachine::note(StateNotes& notes) const {
   notes.failures(failures_);
   notes.epoch(known_in_);
   notes.number((is_finished_ ? 1U : 0U) + (must_read_ ? 2U : 0U) + (is_unknown_ ? 4U : 0U) +
-               (is_told_ ? 8U : 0U));
+               (is_told_ ? 8U : 0U) + (absent_ ? 16U : 0U));
 }
 
 }  // namespace spotmesh::location

@@ -78,7 +78,9 @@ void RemoveMachine::read() {
 void RemoveMachine::commit() {
   waiting_ = Waiting::Commit;
   awaited_ = next_ticket_++;
-  Commit removal = remove_object(lease_, request_.key, *request_.version);
+  Commit removal =
+      absent_ ? owned_commit(lease_) : remove_object(lease_, request_.key, *request_.version);
+  if (absent_) removal.conditions.push_back({request_.key, absent_->vacant});
   for (const std::string& key : request_.companions) removal.writes.push_back({key, std::nullopt});
   actions_.push_back(CommitKeys{awaited_, std::move(removal)});
 }
@@ -88,7 +90,7 @@ void RemoveMachine::on(const CommitDone& event, Instant now) {
   const CommitResult& result = event.result;
   switch (result.outcome) {
     case Outcome::Ok:
-      return finish({Kind::Removed, {}});
+      return finish({absent_ ? absent_->kind : Kind::Removed, {}});
     case Outcome::Unavailable:
       reason_ = fmt::format("the Location Store is away ({})", result.message);
       return pause(now);
@@ -119,19 +121,32 @@ void RemoveMachine::on(const ReadDone& event, Instant now) {
     return pause(now);
   }
   const auto& stored = event.result->values.at(0);
-  if (!stored) return on_absent(event.result->epoch);
+  if (!stored) {
+    const bool is_own_doing = is_unknown_ || event.result->epoch != known_in_;
+    return on_absent({is_own_doing ? Kind::Removed : Kind::Gone, {}}, event.result->epoch, now);
+  }
   judge(*stored, now);
 }
 
-void RemoveMachine::on_absent(const StoreEpoch& epoch) {
-  const bool is_own_doing = is_unknown_ || epoch != known_in_;
-  finish({is_own_doing ? Kind::Removed : Kind::Gone, {}});
+// What went with the record may still be there: a store can have brought it back, and not the
+// record.
+void RemoveMachine::on_absent(Absent absent, const StoreEpoch& epoch, Instant now) {
+  if (request_.companions.empty()) return finish({absent.kind, {}});
+  if (absent_) absent.kind = absent_->kind;
+  absent_ = absent;
+  known_in_ = epoch;
+  must_read_ = is_unknown_ = false;
+  go_on(now);
 }
 
 void RemoveMachine::judge(const StoredValue& stored, Instant now) {
   auto record = decode_authority(request_.key, stored.value);
   if (!record) return finish({Kind::Damaged, record.error()});
-  if (record->state == AuthorityState::Vacant) return finish({Kind::Gone, {}});
+  if (record->state == AuthorityState::Vacant) {
+    return on_absent({Kind::Gone, stored.version}, stored.version.epoch, now);
+  }
+  // Another life has begun, and what goes with it is its own.
+  if (absent_) return finish({absent_->kind, {}});
   if (record->object_generation != request_.generation) {
     return finish({Kind::Other, Error::invalid_operation(text(fmt::format(
                                     "it names generation {}, but generation {} lives there",

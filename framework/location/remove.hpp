@@ -71,6 +71,11 @@ class RemoveMachine {
 
  private:
   enum class Waiting : std::uint8_t { Nothing, Commit, Read, Pause };
+  // There is no record any more, and the companions remain to be deleted.
+  struct Absent {
+    RemoveOutcome::Kind kind;
+    std::optional<StoreVersion> vacant;  // of the Vacant record; empty: none
+  };
 
   void on(const remove::Start& event, Instant now);
   void on(const ReadDone& event, Instant now);
@@ -80,7 +85,7 @@ class RemoveMachine {
   void read();
   void commit();
   void judge(const StoredValue& stored, Instant now);
-  void on_absent(const StoreEpoch& epoch);
+  void on_absent(Absent absent, const StoreEpoch& epoch, Instant now);
   void pause(Instant now);
   void delayed(std::string_view reason);
   void finish(RemoveOutcome outcome);
@@ -94,7 +99,8 @@ class RemoveMachine {
   bool must_read_;           // what is known of the record may be out of date
   bool is_unknown_ = false;  // a deletion was sent whose outcome is not known
   bool is_told_ = false;     // that the deadline has passed
-  StoreEpoch known_in_;      // where the record was last seen
+  std::optional<Absent> absent_;
+  StoreEpoch known_in_;  // where the record was last seen
   std::string reason_;
   unsigned failures_ = 0;
   Instant retry_at_{};

@@ -39,6 +39,7 @@ void BindingTable::bind(const ActorRef& ref, BindingIdentity binding,
 
 Result<void> BindingTable::bind_local(ActorCell& actor, const ActorRef& ref,
                                       BindingIdentity binding) {
+  if (auto error = core_.not_admitted("bind of " + actor.name())) return fail(*std::move(error));
   if (actor.generation() != ref.object_generation) {
     return fail(another_incarnation(ref, actor.generation()));
   }

@@ -71,7 +71,15 @@ runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
   return found == entry_spots.end() ? runtime::Ref<SpotCell>() : found->second;
 }
 
+std::optional<Error> Core::not_admitted(const std::string& what) {
+  if (admission.is_open(now())) return {};
+  return Error::unavailable(what + ": this node's lease has run out and is not renewed yet");
+}
+
 Error Core::stopping_error() const {
+  if (has_lost_lease_.load(std::memory_order_acquire)) {
+    return Error::unavailable(fmt::format("node {} has lost its lease", identity.rid.text));
+  }
   return Error::shutting_down(fmt::format("node {} is shutting down", identity.rid.text));
 }
 

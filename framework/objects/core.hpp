@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,7 +105,14 @@ class Core {
   bool is_stopped() const { return phase_.load(std::memory_order_acquire) == Phase::Stopped; }
   void set_draining() { phase_.store(Phase::Draining, std::memory_order_release); }
   void set_stopped() { phase_.store(Phase::Stopped, std::memory_order_release); }
+  // It has ended because its lease was lost: said instead of that it shuts down.
+  void set_lease_lost() {
+    has_lost_lease_.store(true, std::memory_order_release);
+    set_stopped();
+  }
   Error stopping_error() const;
+  // Why this node must not say anything of what it holds; nothing while its lease admits it.
+  std::optional<Error> not_admitted(const std::string& what);
 
   Instant now() const { return seams.clock.now(); }
   runtime::Ref<runtime::Gate> new_gate();
@@ -116,6 +124,7 @@ class Core {
  private:
   enum class Phase : std::uint8_t { Running, Draining, Stopped };
   std::atomic<Phase> phase_{Phase::Running};
+  std::atomic<bool> has_lost_lease_{false};
 };
 
 }  // namespace spotmesh::objects

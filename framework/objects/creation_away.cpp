@@ -82,9 +82,9 @@ void CreationAway::on_answer(const Result<PeerMessage>& answer) {
 
 void CreationAway::on_lost(const Error& error) {
   const location::NodeDescriptor* node = core_.directory->find(target());
-  if (node == nullptr || node->state == location::HostState::Stopped) {
-    return feed(durable::RunOver{error});
-  }
+  const bool is_over = core_.peers->is_over(target()) || node == nullptr ||
+                       node->state == location::HostState::Stopped;
+  if (is_over) return feed(durable::RunOver{error});
   feed(durable::Lost{error});
 }
 

@@ -144,6 +144,9 @@ void Destructions::destroy(const ActorRef& ref, Instant deadline, Done done, Rea
     return end_elsewhere(TargetKind::Actor, ref.actor_id.text(), ref.object_generation, deadline,
                          reach, std::move(done));
   }
+  if (auto error = core_.not_admitted("destroy of " + actor->name())) {
+    return done(fail(*std::move(error)));
+  }
   if (actor->generation() != ref.object_generation) {
     return done(
         fail(another_incarnation(actor->name(), ref.object_generation, actor->generation())));
@@ -261,6 +264,9 @@ void Destructions::close(const SpotRef& ref, Instant deadline, Done done, Reach 
   if (!spot) {
     return end_elsewhere(TargetKind::Spot, ref.spot_id.text(), ref.object_generation, deadline,
                          reach, std::move(done));
+  }
+  if (auto error = core_.not_admitted("close of " + spot->name())) {
+    return done(fail(*std::move(error)));
   }
   if (spot->generation() != ref.object_generation) {
     return done(fail(another_incarnation(spot->name(), ref.object_generation, spot->generation())));

@@ -31,9 +31,8 @@ void find_object(Core& core, const location::ObjectKey& object, Instant deadline
        done = std::move(done)](const Result<location::FindOutcome>& found) {
         if (!found) return done(fail(found.error()));
         const bool is_own = found->owner && found->owner->rid == core.identity.rid;
-        if (is_own && !core.admission.is_open(core.now())) {
-          return done(fail(Error::unavailable(
-              name + " is on this node, whose lease has run out and is not renewed yet")));
+        if (is_own) {
+          if (auto error = core.not_admitted(name)) return done(fail(*std::move(error)));
         }
         if (!found->is_found()) return done(std::nullopt);
         // Own and not here: its creation has not been told yet that it has succeeded.

@@ -107,11 +107,10 @@ void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
 void ObjectsNode::on_lease_lost(const std::string& reason) {
   core_->log(LogLevel::Error, fmt::format("this node's lease is lost: {}", reason));
   core_->emit("node.fenced", core_->identity.rid.text, {{"reason", reason}});
-  core_->set_stopped();
+  core_->set_lease_lost();
   publisher_->stop();
   core_->directory->stop();
-  const Error error =
-      Error::unavailable(fmt::format("node {} has lost its lease", core_->identity.rid.text));
+  const Error error = core_->stopping_error();
   for (const auto& gate : core_->gates->all()) gate->abandon();
   core_->creations->stop_all(error);
   core_->router->refuse_all(error);

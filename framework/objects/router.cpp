@@ -164,11 +164,13 @@ void Router::start_lookup(const Key& key) {
   // What comes to wait behind them may have more time than they have.
   const Instant usual = core_.now() + limits::default_operation_timeout;
   const Instant deadline = std::max(waiting_->latest_deadline(key).value_or(usual), usual);
-  core_.operations->find(
-      object_key(key.first, key.second), deadline,
-      [this, key, asked = core_.now()](const Result<location::FindOutcome>& outcome) {
-        on_found(key, asked, outcome);
-      });
+  core_.operations->find(object_key(key.first, key.second), deadline,
+                         [this, key, asked = core_.now(),
+                          epochs = epochs_](const Result<location::FindOutcome>& outcome) {
+                           // What was read before all routes were forgotten teaches none.
+                           if (outcome && epochs != epochs_) return start_lookup(key);
+                           on_found(key, asked, outcome);
+                         });
 }
 
 void Router::on_found(const Key& key, Instant asked, const Result<location::FindOutcome>& outcome) {
@@ -291,6 +293,7 @@ void Router::arrives(TargetKind kind, const std::string& id) {
 }
 
 void Router::forget_routes() {
+  ++epochs_;
   std::lock_guard lock(mutex_);
   routes_.clear();
 }

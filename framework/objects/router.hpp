@@ -1,6 +1,7 @@
 // Router: brings messages to the mailbox, or to the node, of whom they are addressed to.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -50,6 +51,7 @@ class Router {
   // The object is about to be found on this node. Strand only.
   void arrives(TargetKind kind, const std::string& id);
 
+  // The store has a new epoch. Strand only.
   void forget_routes();
   void forget_owner(const NodeRid& node);
   // That peer said that it does not have the id.
@@ -106,6 +108,7 @@ class Router {
     Instant until;
   };
   // Strand only.
+  std::uint64_t epochs_ = 0;
   std::vector<Unreached> unreached_;
   std::vector<Key>
       untaken_;  // of objects here: messages for them may still be on their way elsewhere

@@ -60,9 +60,7 @@ void SubscriptionNotice::on_answer(const Result<PeerMessage>& answer) {
   timer_.cancel();
   const bool may_have_missed_it = !answer && answer.error().kind() == ErrorKind::Unavailable;
   // It knows, or its run is over.
-  if (!may_have_missed_it || core_.directory->find(peer_of(publisher_)) == nullptr) {
-    return settle();
-  }
+  if (!may_have_missed_it || core_.peers->is_over(peer_of(publisher_))) return settle();
   try_again();
 }
 

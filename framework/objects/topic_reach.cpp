@@ -8,6 +8,7 @@
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/peer_port.hpp"
 #include "objects/store_port.hpp"
 
 namespace spotmesh::objects {
@@ -29,7 +30,9 @@ class Search final : public std::enable_shared_from_this<Search> {
         timer_(core, [this] { fire(); }) {}
 
   void begin() {
-    if (core_.directory->address_of(peer_of(stamp_)).has_value()) return done_(Reach::Known);
+    const mesh::Peer peer = peer_of(stamp_);
+    const bool is_known = core_.directory->address_of(peer).has_value();
+    if (is_known && !core_.peers->is_over(peer)) return done_(Reach::Known);
     core_.store->read({lease_key_},
                       [self = shared_from_this()](const Result<location::ReadResult>& result) {
                         self->on_lease(result);
@@ -42,6 +45,7 @@ class Search final : public std::enable_shared_from_this<Search> {
       remove_mark(result->values.front());
       return done_(Reach::Over);
     }
+    if (core_.peers->is_over(peer_of(stamp_))) return done_(Reach::Over);
     core_.directory->want(stamp_.rid);
     look();
   }

@@ -57,7 +57,10 @@ std::deque<Envelope> WaitingMessages::take(const Key& key) {
   std::lock_guard lock(mutex_);
   const auto line = lines_.find(key);
   if (line == lines_.end()) return {};
-  if (!line->second.messages.empty()) return std::exchange(line->second.messages, {});
+  if (!line->second.messages.empty()) {
+    waiting_ -= line->second.messages.size();
+    return std::exchange(line->second.messages, {});
+  }
   line->second.is_seen_to = false;
   close_if_done(line);
   return {};
@@ -68,6 +71,7 @@ std::vector<Envelope> WaitingMessages::take_and_hold(const Key& key) {
   std::lock_guard lock(mutex_);
   const auto line = lines_.find(key);
   if (line == lines_.end()) return all;
+  waiting_ -= line->second.messages.size();
   for (Envelope& each : std::exchange(line->second.messages, {})) all.push_back(std::move(each));
   return all;
 }
@@ -76,6 +80,7 @@ std::vector<Envelope> WaitingMessages::take_all() {
   std::vector<Envelope> all;
   std::lock_guard lock(mutex_);
   for (auto line = lines_.begin(); line != lines_.end();) {
+    waiting_ -= line->second.messages.size();
     for (Envelope& each : line->second.messages) all.push_back(std::move(each));
     line->second.messages.clear();
     line->second.is_seen_to = false;
@@ -105,15 +110,21 @@ void WaitingMessages::close_if_done(Lines::iterator line) {
 void WaitingMessages::add(std::unique_lock<std::mutex> lock, Lines::iterator line,
                           Envelope& envelope) {
   Line& each = line->second;
-  const bool is_full =
-      each.messages.size() + each.unsaid >= limits::sends_waiting_for_resolve_per_id;
-  if (!is_full) ++each.unsaid;
+  const std::size_t for_id = each.messages.size() + each.unsaid;
+  const bool is_line_full = for_id >= limits::sends_waiting_for_resolve_per_id;
+  const bool is_full = is_line_full || waiting_ >= limits::sends_waiting_for_resolve;
+  if (!is_full) {
+    ++each.unsaid;
+    ++waiting_;
+  }
   const Key key = line->first;
+  if (is_full) close_if_done(line);
   lock.unlock();
   if (is_full) {
-    envelope.refuse(Error::capacity_exceeded(
-        fmt::format("{}: {} messages wait for the id to be resolved", envelope.what(),
-                    limits::sends_waiting_for_resolve_per_id)));
+    envelope.refuse(Error::capacity_exceeded(fmt::format(
+        "{}: {} messages wait for {} to be resolved", envelope.what(),
+        is_line_full ? limits::sends_waiting_for_resolve_per_id : limits::sends_waiting_for_resolve,
+        is_line_full ? "the id" : "ids")));
   } else if (runtime::Turn* turn = runtime::Turn::current()) {
     turn->flush_at_end(*runtime::make_ref<Saying>(*this, key, std::move(envelope)));
   } else {
@@ -138,7 +149,10 @@ void WaitingMessages::say(const Key& key, Envelope envelope) {
     std::lock_guard lock(mutex_);
     const auto line = lines_.find(key);
     --line->second.unsaid;
-    if (is_detached_) return close_if_done(line);
+    if (is_detached_) {
+      --waiting_;
+      return close_if_done(line);
+    }
     line->second.messages.push_back(std::move(envelope));
     if (std::exchange(line->second.is_seen_to, true)) return;
   }
@@ -149,6 +163,7 @@ void WaitingMessages::unsay(const Key& key) {
   std::lock_guard lock(mutex_);
   const auto line = lines_.find(key);
   --line->second.unsaid;
+  --waiting_;
   close_if_done(line);
 }
 

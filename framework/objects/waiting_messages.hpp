@@ -36,7 +36,8 @@ class WaitingMessages final : public runtime::RefCounted {
   // Nothing waits for any id: the first look of every message.
   bool is_empty() const { return keys_.load(std::memory_order_acquire) == 0; }
   // Behind what waits for the id already; false when nothing does, and the envelope is untouched.
-  // It is refused with CapacityExceeded when limits::sends_waiting_for_resolve_per_id wait.
+  // It is refused with CapacityExceeded when limits::sends_waiting_for_resolve_per_id wait, or
+  // limits::sends_waiting_for_resolve for all ids.
   bool join(Envelope& envelope);
   // The same, and it is the first when nothing waits.
   void wait(Envelope envelope);
@@ -76,6 +77,7 @@ class WaitingMessages final : public runtime::RefCounted {
   mutable std::mutex mutex_;
   Begin begin_;
   bool is_detached_ = false;
+  std::size_t waiting_ = 0;  // for all ids, the unsaid ones included
   Lines lines_;
 };
 

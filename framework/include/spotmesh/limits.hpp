@@ -48,6 +48,7 @@ inline constexpr std::size_t metadata_pairs = 16;
 inline constexpr std::size_t metadata_bytes = 4096;
 inline constexpr std::size_t requests_in_flight_per_node = 100'000;
 inline constexpr std::size_t sends_waiting_for_resolve_per_id = 1024;
+inline constexpr std::size_t sends_waiting_for_resolve = 65'536;  // for all ids of a node
 
 // Placement.
 inline constexpr std::uint32_t pending_activations = 128;

@@ -24,6 +24,7 @@ const std::string key = "spotmesh/actor/x";
 struct Removing {
   Cluster cluster{2};
   StoreVersion version;
+  std::vector<std::string> companions;
   std::optional<RemoveOutcome> outcome;
   std::vector<Error> delays;
   std::optional<RemoveMachine> machine;
@@ -47,7 +48,8 @@ struct Removing {
                                   .key = key,
                                   .generation = own_record().object_generation,
                                   .version = known,
-                                  .deadline = cluster.time.now() + 5s},
+                                  .deadline = cluster.time.now() + 5s,
+                                  .companions = companions},
                     cluster[0].view(), cluster.random);
     rig.emplace(*machine, cluster[0].client(), cluster.time);
     rig->on_action = [this](const remove::Action& action) {
@@ -155,6 +157,40 @@ TEST_CASE("a new epoch meanwhile delays the end until its quiet time is over",
   REQUIRE_FALSE(removing.delays.empty());
   CHECK(removing.delays[0].kind() == ErrorKind::Unavailable);
   CHECK_THAT(removing.delays[0].message(), Contains("new epoch"));
+}
+
+TEST_CASE("what went with a record goes, too, when the record is gone already", "[LOSS-04]") {
+  Removing removing;
+  const std::string checkpoint = "spotmesh/checkpoint/x";
+  removing.companions = {checkpoint};
+  removing.put(checkpoint, to_bytes("old"));
+  const bool is_vacant = GENERATE(true, false);
+  AuthorityRecord vacant = removing.own_record();
+  vacant.state = AuthorityState::Vacant;
+  removing.put(key, is_vacant ? std::optional(encode(vacant)) : std::nullopt);
+  removing.start(removing.version);
+  CHECK(removing.finish().kind == Kind::Gone);
+  CHECK(removing.cluster.store.contents(checkpoint).empty());
+  CHECK(removing.stands() == is_vacant);
+}
+
+TEST_CASE("a new life keeps what goes with it, whenever the former one ends", "[LOSS-04]") {
+  Removing removing;
+  const std::string checkpoint = "spotmesh/checkpoint/x";
+  removing.companions = {checkpoint};
+  removing.put(key, std::nullopt);
+  removing.start(std::nullopt);
+  // Between the reading that found nothing and the deletion of what went with the record.
+  removing.rig->on_answer = [&](const auto&, const auto&) {
+    if (removing.stands()) return;
+    AuthorityRecord next = removing.own_record();
+    next.object_generation.value += 1;
+    removing.cluster.store.plant(key, encode(next));
+    removing.cluster.store.plant(checkpoint, to_bytes("new"));
+  };
+  CHECK(removing.finish().kind == Kind::Gone);
+  CHECK(removing.cluster.store.contents(checkpoint).size() == 1);
+  CHECK(removing.stands());
 }
 
 TEST_CASE("an unknown deletion and a store that is away end in one certain outcome", "[RACE-04]") {
