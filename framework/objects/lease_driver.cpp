@@ -1,6 +1,9 @@
 #include "objects/lease_driver.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "objects/core.hpp"
 #include "objects/machine_driver.hpp"
@@ -38,6 +41,7 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
     core_.log(LogLevel::Info, "the store's new epoch is settled: objects are created again");
   }
   void perform(location::lease::Fenced& action) {
+    driver_.lapse_.cancel();
     core_.admission.fence();
     driver_.events_.fenced(std::move(action.reason));
   }
@@ -84,7 +88,7 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
   location::BeatWatchMachine machine_;
 };
 
-LeaseDriver::LeaseDriver(Core& core) : core_(core) {
+LeaseDriver::LeaseDriver(Core& core) : core_(core), lapse_(core, [this] { note_lapse(); }) {
   lease_ = std::make_shared<LeaseRun>(core, *this);
   watch_ = std::make_shared<WatchRun>(core, lease_->machine().view());
   // Nothing mints before the lease is there, and then from a mint that knows its generation.
@@ -110,14 +114,36 @@ bool LeaseDriver::is_reasserting() const {
 }
 
 void LeaseDriver::extend_admission() {
-  if (!core_.reassertions->is_pending()) core_.admission.extend(view().admission_deadline);
+  if (core_.reassertions->is_pending()) return;
+  core_.admission.extend(view().admission_deadline);
+  note_renewal();
+}
+
+// A renewal whose answer came late may have extended admission to a moment that is past.
+void LeaseDriver::note_renewal() {
+  const Instant now = core_.now();
+  if (!core_.admission.is_open(now)) return;
+  lapse_.arm(core_.admission.deadline());
+  if (!lapsed_since_) return;
+  const auto seconds = std::chrono::duration<double>(now - *lapsed_since_).count();
+  lapsed_since_.reset();
+  core_.log(LogLevel::Info, "this node's lease is renewed: turns go on",
+            {{"waited", fmt::format("{:.1f} s", seconds)}});
+}
+
+void LeaseDriver::note_lapse() {
+  lapsed_since_ = core_.admission.deadline();
+  core_.log(LogLevel::Warning, "this node's lease has run out: turns wait until it is renewed");
 }
 
 bool LeaseDriver::can_release() const {
   return is_started_ && lease_->machine().state() != location::LeaseMachine::State::Ended;
 }
 
-void LeaseDriver::release() { lease_->feed(location::lease::Release{}); }
+void LeaseDriver::release() {
+  lapse_.cancel();
+  lease_->feed(location::lease::Release{});
+}
 
 void LeaseDriver::on_acquired() {
   *mint_ = location::GenerationMint(view().stamp->lease_generation);

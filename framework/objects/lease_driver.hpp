@@ -12,6 +12,7 @@
 #include "location/beat_watch.hpp"
 #include "location/lease.hpp"
 #include "objects/holdings.hpp"
+#include "objects/store_port.hpp"
 
 namespace spotmesh::objects {
 
@@ -57,6 +58,8 @@ class LeaseDriver {
   class WatchRun;
 
   void on_acquired();
+  void note_renewal();
+  void note_lapse();
 
   Core& core_;
   bool is_started_ = false;
@@ -66,6 +69,9 @@ class LeaseDriver {
   std::shared_ptr<WatchRun> watch_;
   std::optional<location::GenerationMint> mint_;
   std::optional<location::AuthorityEnvironment> environment_;
+  // Whoever reads the log learns from which moment to which the node's turns waited.
+  StrandTimer lapse_;
+  std::optional<Instant> lapsed_since_;
 };
 
 }  // namespace spotmesh::objects

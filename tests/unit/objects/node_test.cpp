@@ -119,13 +119,39 @@ TEST_CASE("past its admission deadline a node runs no turn until the store is ba
   CHECK(one->find("anna").has_value());
 }
 
+namespace {
+
+std::ptrdiff_t times_told(OneNode& one, std::string_view text) {
+  return std::ranges::count_if(one.sim.world.trace().lines(), [&](const std::string& line) {
+    return line.find(text) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("the log says once that turns wait for the lease, and once that they go on",
+          "[STORE-09]") {
+  OneNode one;
+  one.run_for(60s);
+  CHECK(times_told(one, "this node's lease") == 0);
+  one.sim.store.set_available(false);
+  one.run_for(4s);  // the last renewal holds for longer
+  CHECK(times_told(one, "this node's lease") == 0);
+  one.run_for(36s);
+  CHECK(times_told(one, "this node's lease has run out: turns wait until it is renewed") == 1);
+  CHECK(times_told(one, "this node's lease is renewed") == 0);
+  one.sim.store.set_available(true);
+  one.run_for(60s);
+  CHECK(times_told(one, "this node's lease has run out") == 1);
+  CHECK(times_told(one, "this node's lease is renewed: turns go on") == 1);
+  one->stop();
+  one.run_for(60s);
+  CHECK(times_told(one, "this node's lease") == 2);
+}
+
 TEST_CASE("the log says once that the store is away, and once that it is back", "[STORE-09]") {
   OneNode one;
-  const auto told = [&](std::string_view text) {
-    return std::ranges::count_if(one.sim.world.trace().lines(), [&](const std::string& line) {
-      return line.find(text) != std::string::npos;
-    });
-  };
+  const auto told = [&](std::string_view text) { return times_told(one, text); };
   CHECK(told("the Location Store answers") == 0);
   one.sim.store.set_available(false);
   one.run_for(40s);
