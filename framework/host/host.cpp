@@ -99,6 +99,13 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
   return options;
 }
 
+// Whether the setting is wrong, rather than the store that it names in trouble.
+bool names_no_store(const Error& error) {
+  const ErrorKind kind = error.kind();
+  return kind == ErrorKind::NotConfigured || kind == ErrorKind::InvalidOperation ||
+         kind == ErrorKind::NotFound;
+}
+
 void print_ready(const node::Node& node, const host::HostSettings& chosen) {
   std::string host = chosen.stream.host;
   if (host.find(':') != std::string::npos) host = "[" + host + "]";  // IPv6, in an address
@@ -182,8 +189,8 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   // timers of the pool.
   const auto store = host::open_store(chosen.location.store);
   if (!store) {
-    fmt::print(stderr, "error: {}: {}\n", chosen.location.store, store.error().message());
-    return exit_failed;
+    fmt::print(stderr, "error: location.store: {}\n", store.error().message());
+    return names_no_store(store.error()) ? exit_misconfigured : exit_failed;
   }
   net::AsioClientLinks links(pool, workers, log);
   node::Node node(frozen,

@@ -3,6 +3,8 @@
 #include <spotmesh/ids.hpp>
 #include <spotmesh/limits.hpp>
 
+#include "host/origin.hpp"
+
 namespace spotmesh::host {
 namespace {
 
@@ -49,6 +51,11 @@ StreamSettings read_stream(Settings& settings) {
       settings.text("stream.static_directory", "", "folder with the web client; empty means none");
   stream.allowed_origins = settings.texts("stream.allowed_origins", {},
                                           "origins whose pages may connect; empty means any");
+  for (const std::string& origin : stream.allowed_origins) {
+    if (const auto valid = validate_origin(origin); !valid) {
+      throw ConfigurationError("stream.allowed_origins: " + valid.error().message());
+    }
+  }
   const auto bytes = [&](std::string_view key, std::size_t fallback, std::string_view meaning) {
     return static_cast<std::size_t>(settings.integer(key, static_cast<std::int64_t>(fallback),
                                                      {1024, 64 * 1024 * 1024}, meaning));

@@ -24,6 +24,7 @@ struct UnreadableToml {};
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include <spotmesh/error.hpp>
 
@@ -65,9 +66,15 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<To
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path)) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
     throw ConfigurationError(fmt::format("the configuration file '{}' does not exist", path));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(status)) {
+    throw ConfigurationError(
+        fmt::format("the configuration file '{}' is no file that can be read", path));
   }
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -220,6 +220,15 @@ test('the settings that the README shows are settings of the server', { timeout:
     assert.match(output, /format = "json"/);
   });
 
+test('a store that is none stops the start, and the setting is named', { timeout: TEST_MS },
+  async () => {
+    for (const store of ['', 'redis:host', 'sqlite:', 'sqlite::memory:', 'sqlite:/nowhere/it.db']) {
+      const { code, output } = await runToItsEnd(`--location.store=${store}`);
+      assert.equal(code, 2, output);
+      assert.match(output, /^error: location.store: [^:]/, store);
+    }
+  });
+
 test('a page that is not there stops the start', { timeout: TEST_MS }, async () => {
   const { code, output } = await runToItsEnd('--stream.static_directory=/nowhere');
   assert.equal(code, 2, output);
