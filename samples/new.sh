@@ -29,6 +29,10 @@ name=$1
 cp -r tictactoe "$name"
 find "$name" -type f -exec sed -i "s/tictactoe/$name/g; s/TicTacToe/${name^}/g" {} +
 mv "$name/schema/tictactoe.fbs" "$name/schema/$name.fbs"
+# Another name is sorted elsewhere among the includes, and lines are of another length.
+if command -v clang-format-19 >/dev/null; then
+  find "$name" \( -name '*.cpp' -o -name '*.hpp' \) -exec clang-format-19 -i {} +
+fi
 # Pictures and tests of TicTacToe are not copied, nor what says how to come here.
 sed -i '/^<p>$/,/^$/d; /^The tests are in/,/^$/d; /samples\/new.sh/,/^$/d' "$name/README.md"
 

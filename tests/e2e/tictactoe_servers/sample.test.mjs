@@ -156,9 +156,10 @@ async function filesBelow(folder) {
 test('a game of one\'s own begins as TicTacToe under another name, and is run by it',
   { timeout: TEST_MS },
   () => inTemporaryDirectory(async (root) => {
-    await cp(path.join(sourceDirectory, 'samples'), path.join(root, 'samples'), {
-      recursive: true,
-    });
+    // Without games of one's own that may stand beside them.
+    for (const part of ['.clang-format', 'samples/new.sh', 'samples/run.sh', 'samples/tictactoe']) {
+      await cp(path.join(sourceDirectory, part), path.join(root, part), { recursive: true });
+    }
     const begin = (name) => new Script(path.join(root, 'samples/new.sh'), [name]);
     const script = begin('checkers');
     assert.equal(await script.ended, 0, script.output);
@@ -172,6 +173,9 @@ test('a game of one\'s own begins as TicTacToe under another name, and is run by
     }
     assert.match(await readFile(path.join(game, 'schema/checkers.fbs'), 'utf8'),
       /^namespace checkers;$/m);
+    const formatter = new Script('clang-format-19', ['--dry-run', '-Werror',
+      ...files.filter((file) => /\.[ch]pp$/.test(file))]);
+    assert.equal(await formatter.ended, 0, formatter.output);
 
     const bin = path.join(root, 'bin');
     await mkdir(bin);
