@@ -12,5 +12,5 @@ cd "$(dirname "$0")/.."
 
 tools/setup.sh
 cmake --preset release >/dev/null
-cmake --build --preset release --target simulate >/dev/null
+cmake --build --preset release --target simulate >&2
 exec build/release/bin/simulate "$@"
