@@ -210,6 +210,10 @@ asio::awaitable<bool> Opening::become_link(const RequestHead& request) {
 asio::awaitable<bool> Opening::serve_file(const RequestHead& request) {
   const bool is_head = request.method == "HEAD";
   const bool keep_alive = request.wants_keep_alive && !request.has_body;
+  if (request.version >= 11 && request.values("Host").size() != 1) {
+    co_await write(format_response({400, "there must be one Host header", {}}, false, is_head));
+    co_return false;
+  }
   if (request.method != "GET" && !is_head) {
     co_await write(format_response(
         {405, "only GET and HEAD are answered here", {{"Allow", "GET, HEAD"}}}, false, false));

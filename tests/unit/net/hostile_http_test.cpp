@@ -127,6 +127,25 @@ TEST_CASE("what is no HTTP is refused, and the server goes on") {
   CHECK(server.acceptor.handlers().size() == 1);
 }
 
+TEST_CASE("a request for a page names one host, unless it is older than that rule") {
+  const WebDirectory web;
+  TestServer server({}, {.static_directory = web.path()});
+  server.start();
+  const auto answer_to = [&](const std::string& request) {
+    auto client = server.connect();
+    REQUIRE(client.send(request));
+    client.finish_sending();
+    return client.receive_all();
+  };
+  for (const char* wrong : {"GET / HTTP/1.1\r\n\r\n", "HEAD / HTTP/1.1\r\n\r\n",
+                            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"}) {
+    INFO(wrong);
+    CHECK(answer_to(wrong).starts_with("HTTP/1.1 400 "));
+  }
+  CHECK(answer_to("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
+  CHECK(answer_to("GET / HTTP/1.1\r\nHost:\r\n\r\n").starts_with("HTTP/1.1 200 "));
+}
+
 TEST_CASE("garbage behind a good request is refused after that request is answered") {
   const WebDirectory web;
   TestServer server({}, {.static_directory = web.path()});
