@@ -142,6 +142,9 @@ start_server() {
   exec {lines}<&-
   if [[ -z $url ]]; then
     cat "$log" >&2
+    if grep -q 'Address already in use' "$log"; then
+      die "port $at is taken, see above; --port P serves at another one, --port 0 at any free one"
+    fi
     die "server $number did not start, see above"
   fi
 }

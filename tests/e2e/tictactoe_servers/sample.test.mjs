@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
@@ -126,6 +128,21 @@ test('a game for the network is told by an address that others can type', { time
     assert.ok(await isServed(`http://127.0.0.1:${url.port}/`));
     script.interrupt();
     assert.equal(await script.ended, 0, script.output);
+  });
+
+test('a port that another server has is told, and how to take another one', { timeout: TEST_MS },
+  async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(other, 'listening');
+      const port = String(other.address().port);
+      const script = runSample('tictactoe', '--port', port);
+      assert.equal(await script.ended, 1, script.output);
+      assert.match(script.output, new RegExp(`^run.sh: port ${port} is taken.*--port 0`, 'm'));
+      assert.deepEqual(script.leftovers(), []);
+    } finally {
+      other.close();
+    }
   });
 
 test('what does not exist yet is said to be so', { timeout: TEST_MS }, async () => {
