@@ -26,6 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::LiveNode;
+using testing::LiveWorld;
 
 // Counts what has ended; a round of a benchmark waits for as many as it has begun.
 struct Finish {
@@ -119,7 +120,8 @@ class Room : public UserSpot<Player> {
 
 struct Game {
   explicit Game(unsigned threads, std::size_t mailbox = limits::mailbox_application_jobs)
-      : node(
+      : world(threads),
+        node(world.start(
             [this](Application& app) {
               auto& play = app.mesh("play").object_server();
               play.entry_spot<Hall>();
@@ -130,7 +132,7 @@ struct Game {
               });
               play.user_spot<Room>("room", [](auto& f) { f.disable_relocation(); });
             },
-            threads, {.mailbox = {.application_jobs = mailbox}}) {}
+            {.objects = {.mailbox = {.application_jobs = mailbox}}})) {}
 
   static Task<void> create(Context& context, std::string id) {
     auto made = co_await context.actors().create(id, "player").timeout(60s).submit();
@@ -159,7 +161,8 @@ struct Game {
   }
 
   Finish finish;
-  LiveNode node;
+  LiveWorld world;
+  LiveNode& node;
 };
 
 // Pairs of Actors that throw a ball to and fro: range(0) pairs on range(1) workers.
@@ -264,10 +267,10 @@ void idle_actors(benchmark::State& state) {
   game.create_all(1, 'a');
   game.create_all(1, 'b');
   const std::size_t heap_before = mallinfo2().uordblks;
-  const std::size_t resident_before = resident_bytes() - game.node.store().bytes();
+  const std::size_t resident_before = resident_bytes() - game.world.store().bytes();
   game.create_all(idle, 'i');
   const std::size_t heap = mallinfo2().uordblks - heap_before;
-  const std::size_t resident = resident_bytes() - game.node.store().bytes() - resident_before;
+  const std::size_t resident = resident_bytes() - game.world.store().bytes() - resident_before;
   for (auto _ : state) {
     game.send("0a", bench::Ball{.left = crossings});
     game.finish.wait(1);

@@ -1,4 +1,4 @@
-// One node's object side on real threads and a store in memory, and turns to call it from.
+// Nodes on real threads, in one process and with one store, and turns to call them from.
 #pragma once
 
 #include <atomic>
@@ -7,19 +7,22 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <spotmesh/spotmesh.hpp>
 
+#include "live_network.hpp"
 #include "memory_store.hpp"
 #include "net/os_random.hpp"
 #include "net/system_clock.hpp"
 #include "net/thread_workers.hpp"
 #include "net/worker_pool.hpp"
+#include "node/node.hpp"
 #include "objects/caller.hpp"
-#include "objects/objects_node.hpp"
 #include "runtime/job.hpp"
 #include "runtime/mailbox.hpp"
 
@@ -28,8 +31,8 @@ namespace spotmesh::testing {
 class QuietLog final : public LogSink, public EventSink {
  public:
   bool is_enabled(LogLevel level) const override { return level >= LogLevel::Error; }
-  void write(LogLevel, std::string_view, std::string, std::vector<LogField>) override {
-    errors.fetch_add(1);
+  void write(LogLevel level, std::string_view, std::string, std::vector<LogField>) override {
+    if (is_enabled(level)) errors.fetch_add(1);
   }
   void emit(Event) override {}
 
@@ -41,41 +44,73 @@ class CallerContext final : public Context {
   explicit CallerContext(objects::Caller& caller) : Context(caller) {}
 };
 
+// What nodes live on.
+struct LiveParts {
+  explicit LiveParts(unsigned threads) : pool({.threads = threads}) {}
+
+  net::SystemClock clock;
+  net::OsRandom random;
+  QuietLog log;
+  net::ThreadWorkers workers{{.cpu_threads = 2, .io_threads = 1}};
+  net::WorkerPool pool;
+  MemoryStore store{pool};
+  LiveNetwork network{pool};
+};
+
+struct LiveNodeOptions {
+  objects::ObjectsConfig objects;
+  mesh::MeshOptions mesh;                    // its address and secret are chosen for it
+  bool is_on_network = false;                // else it is a node of one
+  location::LocationStore* store = nullptr;  // else the one in memory
+  objects::SessionRoutes* sessions = nullptr;
+};
+
 class LiveNode {
  public:
-  LiveNode(const std::function<void(Application&)>& configure, unsigned threads,
-           objects::ObjectsConfig config = {})
-      : pool_({.threads = threads}) {
+  using Configure = std::function<void(Application&)>;
+
+  // Throws when the node does not start.
+  LiveNode(LiveParts& parts, const Configure& configure, LiveNodeOptions options) : parts_(parts) {
     configure(app_);
     frozen_.emplace(app_);
-    node_.emplace(*frozen_, objects::new_identity("live", random_), std::move(config),
-                  objects::Seams{.clock = clock_,
-                                 .scheduler = pool_,
-                                 .timers = pool_,
-                                 .workers = workers_,
-                                 .store = store_,
-                                 .random = random_,
-                                 .log = log_,
-                                 .events = log_});
+    if (options.is_on_network) transport_ = parts.network.attach();
+    options.mesh.secret = "a secret of the tests";
+    options.mesh.listen_address = "live:0";
+    node_.emplace(*frozen_,
+                  node::World{.clock = parts.clock,
+                              .scheduler = parts.pool,
+                              .timers = parts.pool,
+                              .workers = parts.workers,
+                              .random = parts.random,
+                              .log = parts.log,
+                              .events = parts.log,
+                              .store = options.store != nullptr ? options.store : &parts.store,
+                              .transport = transport_.get()},
+                  node::NodeOptions{.prefix = "live",
+                                    .objects = std::move(options.objects),
+                                    .stream = {},
+                                    .listen = {},
+                                    .mesh = std::move(options.mesh)});
+    if (options.sessions != nullptr) objects().set_sessions(*options.sessions);
     std::promise<Result<void>> started;
     node_->start([&](Result<void> result) { started.set_value(std::move(result)); });
     if (auto result = started.get_future().get(); !result) {
       throw std::runtime_error(to_string(result.error()));
     }
   }
-  ~LiveNode() {
-    std::promise<void> stopped;
-    node_->stop(clock_.now() + std::chrono::seconds(30), [&] { stopped.set_value(); });
-    stopped.get_future().wait();
-    pool_.stop();
-    workers_.stop();
-  }
   LiveNode(const LiveNode&) = delete;
   LiveNode& operator=(const LiveNode&) = delete;
 
+  // Ends when all that it was given to do has ended. Once, or again.
+  void stop() {
+    std::promise<void> stopped;
+    node_->stop(std::chrono::seconds(30), [&] { stopped.set_value(); });
+    stopped.get_future().wait();
+  }
+
   // Runs `call` on a gate of its own; the future is ready when it has ended.
   std::future<void> begin(std::function<Task<void>(Context&)> call) {
-    auto turn = runtime::make_ref<CallTurn>(clock_, pool_, *node_, ++turns_);
+    auto turn = runtime::make_ref<CallTurn>(parts_, objects(), ++turns_);
     auto job = std::make_unique<CallJob>(turn, std::move(call));
     std::future<void> done = job->done.get_future();
     if (auto pushed = turn->mailbox.push(runtime::Lane::Application, std::move(job)); !pushed) {
@@ -85,16 +120,13 @@ class LiveNode {
   }
   void call(std::function<Task<void>(Context&)> call) { begin(std::move(call)).get(); }
 
-  objects::ObjectsNode& node() { return *node_; }
-  const MemoryStore& store() const { return store_; }
-  int errors() const { return log_.errors.load(); }
+  objects::ObjectsNode& objects() { return node_->objects(); }
 
  private:
   struct CallTurn final : runtime::RefCounted {
-    CallTurn(runtime::Clock& clock, runtime::Scheduler& scheduler, objects::ObjectsNode& node,
-             std::uint64_t number)
+    CallTurn(LiveParts& parts, objects::ObjectsNode& node, std::uint64_t number)
         : gate(runtime::make_ref<runtime::Gate>(
-              runtime::GateEnvironment{.clock = clock, .scheduler = scheduler})),
+              runtime::GateEnvironment{.clock = parts.clock, .scheduler = parts.pool})),
           mailbox(*this, *gate),
           caller(node.new_session_caller(SessionId{1, number})),
           context(*caller) {}
@@ -121,16 +153,43 @@ class LiveNode {
     const std::function<Task<void>(Context&)> call_;
   };
 
+  LiveParts& parts_;
   Application app_;
   std::optional<objects::FrozenApplication> frozen_;
-  net::SystemClock clock_;
-  net::OsRandom random_;
-  QuietLog log_;
-  net::ThreadWorkers workers_{{.cpu_threads = 1, .io_threads = 1}};
-  net::WorkerPool pool_;
-  MemoryStore store_{pool_};
-  std::optional<objects::ObjectsNode> node_;
+  std::unique_ptr<mesh::Transport> transport_;
+  std::optional<node::Node> node_;
   std::atomic<std::uint64_t> turns_{0};
+};
+
+// The nodes end with it, each after a stop.
+class LiveWorld {
+ public:
+  explicit LiveWorld(unsigned threads) : parts_(threads) {}
+  ~LiveWorld() { stop(); }
+  LiveWorld(const LiveWorld&) = delete;
+  LiveWorld& operator=(const LiveWorld&) = delete;
+
+  LiveNode& start(const LiveNode::Configure& configure, LiveNodeOptions options = {}) {
+    nodes_.push_back(std::make_unique<LiveNode>(parts_, configure, std::move(options)));
+    return *nodes_.back();
+  }
+  // Stops all nodes, one after the other, and then the threads: what the nodes leave behind can be
+  // looked at.
+  void stop() {
+    if (std::exchange(is_stopped_, true)) return;
+    for (const auto& node : nodes_) node->stop();
+    parts_.pool.stop();
+    parts_.workers.stop();
+  }
+
+  LiveNetwork& network() { return parts_.network; }
+  const MemoryStore& store() const { return parts_.store; }
+  int errors() const { return parts_.log.errors.load(); }
+
+ private:
+  LiveParts parts_;
+  std::vector<std::unique_ptr<LiveNode>> nodes_;
+  bool is_stopped_ = false;
 };
 
 }  // namespace spotmesh::testing

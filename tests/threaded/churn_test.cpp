@@ -72,23 +72,22 @@ void churn(testing::LiveNode& node, std::int64_t times) {
 
 TEST_CASE("Ten million Actors that were created and destroyed leave the memory flat",
           "[DESTROY-01]") {
-  testing::LiveNode node(
-      [](Application& app) {
-        auto& play = app.mesh("play").object_server();
-        play.entry_spot<Pond>();
-        play.actor<Mayfly>("mayfly", [](auto& f) { f.disable_relocation(); });
-      },
-      2);
+  testing::LiveWorld world(2);
+  testing::LiveNode& node = world.start([](Application& app) {
+    auto& play = app.mesh("play").object_server();
+    play.entry_spot<Pond>();
+    play.actor<Mayfly>("mayfly", [](auto& f) { f.disable_relocation(); });
+  });
   // What threads keep for the next block of the same size is there after these.
   churn(node, 8'000);
-  const std::size_t records = node.store().size();
+  const std::size_t records = world.store().size();
   const std::size_t heap = heap_bytes();
   churn(node, cycles());
-  CHECK(node.store().size() == records);
-  CHECK(node.node().core().registry->actors().empty());
+  CHECK(world.store().size() == records);
+  CHECK(node.objects().core().registry->actors().empty());
   // The last cells may still be on their way out on another thread.
-  CHECK(eventually(node, [&] { return node.node().core().gates->all().size() == 1; }));
+  CHECK(eventually(node, [&] { return node.objects().core().gates->all().size() == 1; }));
   // What moves between the threads' lists, and less than 30 bytes for each cycle of the short run.
   CHECK(eventually(node, [&] { return heap_bytes() < heap + 512 * 1024; }));
-  CHECK(node.errors() == 0);
+  CHECK(world.errors() == 0);
 }

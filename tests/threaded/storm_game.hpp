@@ -1,124 +1,68 @@
-// A game whose objects share state exactly as far as the rules of turns allow, so that a broken
-// rule is a data race or a wrong count.
+// A game whose objects share state exactly as far as the rules of turns allow.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
 #include <spotmesh/spotmesh.hpp>
 
 #include "probe.packets.hpp"
+#include "storm_walker.hpp"
 
 namespace spotmesh::storm {
 
-// What went wrong, from any thread.
-struct Verdict {
-  std::atomic<int> overlaps{0};
-  std::atomic<int> misplaced{0};
-  std::atomic<int> joins{0};
-  std::atomic<int> disconnects{0};
-  std::atomic<int> deadlines{0};  // requests that nothing but their deadline has ended
-};
-
-// Counts who is inside; more than one at a time is an overlap.
-class Inside {
+// What all the Spots do with who comes and goes.
+template <typename Base>
+class Visited : public Base {
  public:
-  Inside(std::atomic<int>& count, Verdict& verdict) : count_(count) {
-    if (count_.fetch_add(1) != 0) verdict.overlaps.fetch_add(1);
-  }
-  ~Inside() { count_.fetch_sub(1); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  Visited(SpotContext& context, Verdict& verdict) : Base(context), verdict_(verdict) {}
 
- private:
-  std::atomic<int>& count_;
-};
-
-class Walker : public Actor {
- public:
-  Walker(ActorContext& context, Verdict& verdict) : Actor(context), verdict(verdict) {}
-
-  static void handlers(ActorHandlers<Walker>& on) {
-    on.request(&Walker::ask);
-    on.send(&Walker::note);
-    on.timer("tick", std::chrono::milliseconds(2), &Walker::tick);
-  }
-  Task<void> on_join_completed(const JoinCompletion& completion) override {
-    const Inside inside(running, verdict);
-    ++touches;
-    if (std::holds_alternative<JoinAccepted>(completion)) verdict.joins.fetch_add(1);
-    co_return;
-  }
-  Task<probe::Answer> ask(const probe::Ask& ask) {
-    const Inside inside(running, verdict);
-    ++touches;
-    (void)co_await context().run_cpu_worker([] {}).submit();
-    co_return probe::Answer{.value = ask.value};
-  }
-  void note(const probe::Note&) {
-    const Inside inside(running, verdict);
-    ++touches;
-    (void)context().bound_session().send(probe::Note{});
-  }
-  void tick() {
-    const Inside inside(running, verdict);
-    ++touches;
-  }
-
-  Verdict& verdict;
-  std::atomic<int> running{0};
-  int touches = 0;
-};
-
-inline Result<void> wish_of(Walker& walker, const probe::Wish& wish) {
-  auto call = wish.spot.empty() ? walker.context().join_entry_spot()
-                                : walker.context().join_spot(wish.spot);
-  auto deferred = std::move(call).timeout(std::chrono::seconds(30)).defer();
-  if (!deferred) return fail(deferred.error());
-  return {};
-}
-
-class Square : public EntrySpot<Walker> {
- public:
-  Square(SpotContext& context, Verdict& verdict) : EntrySpot(context), verdict_(verdict) {}
-
-  static void handlers(Handlers<Square>& on) { on.send(&Square::wish); }
   Task<void> on_joined_actor(Walker& walker) override { return touch(walker); }
   Task<void> on_leave_actor(Walker& walker) override { return touch(walker); }
   Task<void> on_disconnect_actor(Walker& walker) override {
     verdict_.disconnects.fetch_add(1);
     return touch(walker);
   }
-  Result<void> wish(Walker& walker, const probe::Wish& wish) const { return wish_of(walker, wish); }
 
- private:
-  Task<void> touch(Walker& walker) {
+ protected:
+  // Only what the gate allows: of all members where they share it, else of none.
+  int touch_all() {
     const Inside here(running_, verdict_);
-    ++touches_;
-    ++walker.touches;
-    co_return;
+    for (Walker* walker : this->context().template members<Walker>()) ++walker->touches;
+    return ++touches_;
   }
 
   Verdict& verdict_;
+
+ private:
+  Task<void> touch(Walker& walker) {
+    ++walker.touches;
+    touch_all();
+    co_return;
+  }
+
   std::atomic<int> running_{0};
   int touches_ = 0;
 };
 
-class House : public UserSpot<Walker> {
+class Square : public Visited<EntrySpot<Walker>> {
  public:
-  House(SpotContext& context, Verdict& verdict) : UserSpot(context), verdict_(verdict) {}
+  using Visited::Visited;
+
+  static void handlers(Handlers<Square>& on) { on.send(&Square::wish); }
+  Result<void> wish(Walker& walker, const probe::Wish& wish) const { return wish_of(walker, wish); }
+};
+
+class House : public Visited<UserSpot<Walker>> {
+ public:
+  using Visited::Visited;
 
   static void handlers(Handlers<House>& on) {
     on.send(&House::wish);
     on.request(&House::poke_all);
     on.timer("tick", std::chrono::milliseconds(3), &House::tick);
-  }
-  Task<void> on_joined_actor(Walker& walker) override { return touch(walker); }
-  Task<void> on_leave_actor(Walker& walker) override { return touch(walker); }
-  Task<void> on_disconnect_actor(Walker& walker) override {
-    verdict_.disconnects.fetch_add(1);
-    return touch(walker);
   }
   Result<void> wish(Walker& walker, const probe::Wish& wish) {
     touch_all();
@@ -141,23 +85,57 @@ class House : public UserSpot<Walker> {
     co_return probe::Poked{.value = poke.value};
   }
   void tick() { touch_all(); }
+};
+
+// Members, the Spot and each of its timers at the same time, each of them one turn at a time.
+class Plaza : public Visited<PerActorSpot<Walker>> {
+ public:
+  using Visited::Visited;
+
+  static void handlers(Handlers<Plaza>& on) {
+    on.send(&Plaza::wish);
+    on.request(&Plaza::poke);
+    on.timer("tick", std::chrono::milliseconds(2), &Plaza::tick);
+    on.timer("tock", std::chrono::milliseconds(2), &Plaza::tock);
+  }
+  Result<void> wish(Walker& walker, const probe::Wish& wish) const {
+    const Inside inside(walker.running, verdict_);
+    walker.touches += *price_.get();
+    return wish_of(walker, wish);
+  }
+  probe::Poked poke(const probe::Poke& poke) {
+    price_.publish(touch_all());
+    return probe::Poked{.value = poke.value};
+  }
+  Task<void> tick() const {
+    const Inside here(ticking_, verdict_);
+    (void)co_await context().run_cpu_worker([] {}).submit();
+  }
+  void tock() const { const Inside here(tocking_, verdict_); }
 
  private:
-  Task<void> touch(Walker& walker) {
-    ++walker.touches;
-    touch_all();
-    co_return;
-  }
-  // Only what the shared gate allows: everything of all members.
-  void touch_all() {
-    const Inside here(running_, verdict_);
-    ++touches_;
-    for (Walker* walker : context().members<Walker>()) ++walker->touches;
-  }
-
-  Verdict& verdict_;
-  std::atomic<int> running_{0};
-  int touches_ = 0;
+  Published<int> price_;
+  mutable std::atomic<int> ticking_{0};
+  mutable std::atomic<int> tocking_{0};
 };
+
+template <typename Made, typename Context>
+auto made_with(Verdict& verdict) {
+  return [&verdict](Context& context) { return std::make_unique<Made>(context, verdict); };
+}
+
+inline void configure(Application& app, Verdict& verdict) {
+  auto& play = app.mesh("play").object_server();
+  play.entry_spot<Square>([&](auto& f) { f.create_with(made_with<Square, SpotContext>(verdict)); });
+  play.actor<Walker>("walker", [&](auto& f) {
+    f.disable_relocation().create_with(made_with<Walker, ActorContext>(verdict));
+  });
+  play.user_spot<Plaza>("plaza", [&](auto& f) {
+    f.per_actor().disable_relocation().create_with(made_with<Plaza, SpotContext>(verdict));
+  });
+  play.user_spot<House>("house", [&](auto& f) {
+    f.disable_relocation().create_with(made_with<House, SpotContext>(verdict));
+  });
+}
 
 }  // namespace spotmesh::storm
