@@ -275,7 +275,10 @@ void Destructions::close(const SpotRef& ref, Instant deadline, Done done, Reach 
     return done(fail(Error::invalid_operation(spot->name() + " ends with its node only")));
   }
   if (spot->state == CellState::Ending) {
-    waiting_spots_[spot.get()].push_back(
+    const auto waiting = waiting_spots_.find(spot.get());
+    // The node stops, and waits for all who wait for an end before the record of this one goes.
+    if (waiting == waiting_spots_.end()) return done(fail(core_.stopping_error()));
+    waiting->second.push_back(
         bounded("close of " + spot->name(), deadline, gone_before(std::move(done))));
     return;
   }

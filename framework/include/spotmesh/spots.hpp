@@ -32,7 +32,7 @@ class Spots {
   // Ends exactly that incarnation of a User Spot: true when this call closed it, false while
   // members remain or when it was gone already. InvalidOperation: another incarnation lives under
   // the id, it is an Entry Spot, or the caller runs on that Spot's gate (use close_when_empty
-  // there).
+  // there). ShuttingDown, or Unavailable from another node: its node stops and ends it.
   Task<Result<bool>> close(const SpotRef& spot);
 
   template <Packet P>

@@ -82,6 +82,37 @@ TEST_CASE("a destroy whose owner cannot be reached ends by its deadline, or with
   check_error(**outcome, ErrorKind::Unavailable, game.one->self().node.text);
 }
 
+TEST_CASE("a close that meets the stop of the Spot's node is told so, and holds nothing up") {
+  TwoNodes game;
+  const SpotRef red = game.one->room("red", "room");
+  game.one->born("anna", "pawn");
+  Latch work;
+  game.hooks.poke = [&](ActorContext&, SpotContext&,
+                        const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await work.wait();
+    co_return probe::Poked{};
+  };
+  const auto poked = game.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("anna", probe::Poke{}).submit();
+  });
+  game.run_for(10ms);
+  const auto close = [red](Context& context) { return context.spots().close(red); };
+  std::shared_ptr<std::optional<Result<bool>>> near;
+  std::shared_ptr<std::optional<Result<bool>>> far;
+  game.sim.world.after(100ms, [&] {
+    near = game.one->begin<Result<bool>>(close);
+    far = game.two->begin<Result<bool>>(close);
+  });
+  game.sim.world.after(500ms, [&] { work.open(); });
+  const Instant begun = game.one->sim().clock().now();
+  game.one->stop(30s);
+  CHECK(game.one->sim().clock().now() - begun < 2s);
+  CHECK(poked->value().has_value());
+  check_error(near->value(), ErrorKind::ShuttingDown, game.one->self().node.text);
+  check_error(far->value(), ErrorKind::Unavailable, game.one->self().node.text);
+  CHECK(game.journal().count("on_closing red Shutdown") == 1);
+}
+
 TEST_CASE("while a store that forgot is told again, nothing of another node is taken for gone",
           "[DESTROY-05]") {
   TwoNodes game;
