@@ -129,6 +129,16 @@ bool AuthorityReader::is_own_leftover() const {
          !environment_.local.has(key_, reading_.object->record.object_generation);
 }
 
+std::optional<OwnerStamp> AuthorityReader::owner_over(Instant now) const {
+  if (!reading_.owner || !reading_.owner_lease) return {};
+  const bool is_absent = !reading_.owner_lease->lease_version;
+  if (!is_over(run_of(*reading_.owner), *reading_.owner_lease) ||
+      (is_absent && is_uncertain(now))) {
+    return {};
+  }
+  return reading_.owner;
+}
+
 Standing AuthorityReader::standing(Instant now) const {
   if (!reading_.object || reading_.object->record.state == AuthorityState::Vacant) {
     return Standing::Missing;
@@ -144,14 +154,12 @@ Standing AuthorityReader::standing(Instant now) const {
     return environment_.lease.admits(now) ? Standing::Ready : Standing::Silent;
   }
   const OwnerRun run = run_of(*reading_.owner);
-  const bool is_quiet = is_uncertain(now);
-  const bool is_absent = !reading_.owner_lease->lease_version;
-  // In the quiet time an owner may still write again what the store forgot.
-  if (is_over(run, *reading_.owner_lease) && !(is_absent && is_quiet)) return Standing::OwnerLost;
+  if (owner_over(now)) return Standing::OwnerLost;
   if (runtime::fault_strikes(environment_.faults, "create.over-alive-owner")) {
     return Standing::OwnerLost;
   }
-  if (is_creating) return is_forgotten() && !is_quiet ? Standing::OwnerLost : Standing::Creating;
+  if (is_creating)
+    return is_forgotten() && !is_uncertain(now) ? Standing::OwnerLost : Standing::Creating;
   switch (environment_.owners.verdict(run, now)) {
     case OwnerVerdict::Alive:
       return Standing::Ready;

@@ -102,6 +102,8 @@ class AuthorityReader {
   bool is_uncertain(Instant now) const;
   // Whether it names this run as owner of what this run does not have.
   bool is_own_leftover() const;
+  // The owner in effect, another's run, when the reading says that it is over for good.
+  std::optional<OwnerStamp> owner_over(Instant now) const;
   // The keys alone: a reading that is complete is decided upon at once.
   void note(StateNotes& notes) const;
 

@@ -83,15 +83,17 @@ bool BeatWatchMachine::is_known_as_fenced(const OwnerRun& run) const {
 void BeatWatchMachine::on(const watch::Watch& event, Instant now) {
   // While nobody is watched nothing is read, and a new epoch is known from the lease alone.
   if (owners_.empty()) see(lease_.epoch);
-  if (is_known_as_fenced(event.run)) return;
+  const OwnerRun run = run_of(event.owner);
+  if (is_known_as_fenced(run)) return;
   const bool is_first = owners_.empty();
-  if (!owners_.contains(event.run)) {
+  if (!owners_.contains(run)) {
     if (owners_.size() == max_watched_owners) make_room();
     // Its first reading starts the observation, so it does not wait for the next round.
-    if (rounds_.size() < max_reads_under_way) read({event.run}, now);
+    if (rounds_.size() < max_reads_under_way) read({run}, now);
   }
-  owners_[event.run].last_asked = ++asked_;
-  owners_[event.run].last_asked_at = now;
+  Owner& owner = owners_.try_emplace(run, Owner{.stamp = event.owner}).first->second;
+  owner.last_asked = ++asked_;
+  owner.last_asked_at = now;
   if (!is_first) return;
   next_round_ = now + config_.renew_interval / 2;
   actions_.push_back(ArmTimer{next_round_});
@@ -195,7 +197,7 @@ void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instan
 
 void BeatWatchMachine::judge(const OwnerRun& run, Owner& owner, Instant now) {
   const OwnerVerdict verdict = owner.observation.verdict(config_, now);
-  if (verdict == OwnerVerdict::Fenced) return finish(OwnerRun(run));
+  if (verdict == OwnerVerdict::Fenced) return finish(OwnerStamp(owner.stamp));
   if (verdict == OwnerVerdict::Silent && owner.said != OwnerVerdict::Silent) {
     owner.said = OwnerVerdict::Silent;
     actions_.push_back(watch::OwnerSilent{run});
@@ -231,17 +233,18 @@ void BeatWatchMachine::on(const CommitDone& event, Instant) {
     if (owner.fence != event.ticket) continue;
     owner.fence = 0;
     // Whatever else came out, the next reading shows it.
-    if (event.result.outcome == Outcome::Ok) finish(OwnerRun(run));
+    if (event.result.outcome == Outcome::Ok) finish(OwnerStamp(owner.stamp));
     return;
   }
 }
 
-// `run` by value of the caller: its entry goes.
-void BeatWatchMachine::finish(const OwnerRun& run) {
+// `owner` is a value of the caller's: its entry goes.
+void BeatWatchMachine::finish(const OwnerStamp& owner) {
+  const OwnerRun run = run_of(owner);
   owners_.erase(run);
   fenced_.push_back(run);
   if (fenced_.size() > max_watched_owners) fenced_.pop_front();
-  actions_.push_back(watch::OwnerFenced{run});
+  actions_.push_back(watch::OwnerFenced{owner});
   if (owners_.empty()) actions_.push_back(CancelTimer{});
 }
 

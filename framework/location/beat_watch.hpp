@@ -84,7 +84,7 @@ namespace watch {
 // Events besides ReadDone, CommitDone and TimerFired.
 // Watch this run from now on; repeating it keeps it from being dropped at the bound.
 struct Watch {
-  OwnerRun run;
+  OwnerStamp owner;
 };
 struct Unwatch {
   OwnerRun run;
@@ -101,7 +101,7 @@ struct OwnerAlive {  // after OwnerSilent only
 // That run is over, by this node's fence or another's: refuse its frames, drop its mesh session and
 // its routes. It is not watched any longer.
 struct OwnerFenced {
-  OwnerRun run;
+  OwnerStamp owner;
 };
 using Action =
     std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, OwnerSilent, OwnerAlive, OwnerFenced>;
@@ -132,7 +132,8 @@ class BeatWatchMachine {
 
  private:
   struct Owner {
-    OwnerObservation observation;
+    OwnerStamp stamp;
+    OwnerObservation observation = {};
     std::uint64_t last_asked = 0;
     Instant last_asked_at{};
     OwnerVerdict said = OwnerVerdict::Unproven;
@@ -158,7 +159,7 @@ class BeatWatchMachine {
   void take(const Round& round, const ReadResult& result, Instant now);
   void judge(const OwnerRun& run, Owner& owner, Instant now);
   void send_fence(const OwnerRun& run, Owner& owner);
-  void finish(const OwnerRun& run);
+  void finish(const OwnerStamp& owner);
   void make_room();
 
   LeaseConfig config_;

@@ -262,6 +262,7 @@ void CreateMachine::read() {
 }
 
 void CreateMachine::decide(Instant now) {
+  if (auto over = reader_.owner_over(now)) actions_.push_back(create::OwnerOver{*std::move(over)});
   const auto& object = reader_.reading().object;
   if (object) {
     const TerminalRecord* terminal = find_terminal(object->record, request_.operation);
@@ -282,7 +283,7 @@ void CreateMachine::decide(Instant now) {
 void CreateMachine::decide_existing(Standing standing, Instant now) {
   const AuthorityReading& reading = reader_.reading();
   const AuthorityRecord& record = reading.object->record;
-  if (reading.owner_lease) actions_.push_back(create::WatchOwner{run_of(*reading.owner)});
+  if (reading.owner_lease) actions_.push_back(create::WatchOwner{*reading.owner});
   if (record.stable_type != request_.stable_type || record.kind != request_.kind) {
     return finish(failed(Error::type_mismatch(
         text(fmt::format("it is asked for as type \"{}\", and exists as type \"{}\"",

@@ -72,7 +72,11 @@ struct TakeSlot {
 struct FreeSlot {};
 // Watch that owner's beat (BeatWatchMachine).
 struct WatchOwner {
-  OwnerRun run;
+  OwnerStamp owner;
+};
+// That run was read to be over: nothing that it still says may be taken.
+struct OwnerOver {
+  OwnerStamp owner;
 };
 // The id is reserved: run the factory and the acceptance callback.
 struct RunFactory {
@@ -91,8 +95,9 @@ struct Done {
   // removed (RemoveMachine), or nobody could ever create the id while this node lives.
   std::optional<ObjectGeneration> leftover;
 };
-using Action = std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, ChoosePlace, TakeSlot,
-                            FreeSlot, WatchOwner, RunFactory, DiscardInstance, Answer, Done>;
+using Action =
+    std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, ChoosePlace, TakeSlot, FreeSlot,
+                 WatchOwner, OwnerOver, RunFactory, DiscardInstance, Answer, Done>;
 using Actions = std::vector<Action>;
 
 // Re-reading while somebody else creates, and retrying what the store did not do: doubling from the

@@ -15,6 +15,16 @@ constexpr std::size_t nodes_per_read = max_keys_per_operation / 2;
 
 std::string node_key(const std::string& rid) { return keys::node(NodeRid{rid}); }
 
+// The run whose fence stands at the lease of that node.
+std::optional<OwnerStamp> fenced_at(const std::string& rid,
+                                    const std::optional<StoredValue>& lease) {
+  const auto owner = OwnerId::parse(rid);
+  if (!owner || !lease) return {};
+  const auto record = decode_lease(keys::lease(*owner), lease->value);
+  if (!record || record->state != LeaseState::Fenced || record->stamp.rid.text != rid) return {};
+  return record->stamp;
+}
+
 // Whether what stands at its lease says that the run is over. A damaged lease says nothing.
 bool is_over(const OwnerStamp& stamp, const std::optional<StoredValue>& lease) {
   OwnerReading reading;
@@ -66,14 +76,10 @@ void DirectoryMachine::on(const directory::Wanted& event, Instant) {
   if (event.node != own_ && wanted_.size() < nodes_per_read) wanted_.insert(event.node.text);
 }
 
-void DirectoryMachine::on(const directory::OwnerFenced& event, Instant) {
-  if (is_gone(event.run)) return;
-  const auto node = nodes_.find(event.run.owner.text());
-  if (node != nodes_.end() && run_of(node->second.descriptor.stamp) == event.run) {
-    return remove(node);
-  }
-  gone_.push_back(event.run);
-  if (gone_.size() > max_watched_owners) gone_.pop_front();
+void DirectoryMachine::on(const directory::OwnerOver& event, Instant) {
+  const auto node = nodes_.find(event.owner.rid.text);
+  if (node != nodes_.end() && node->second.descriptor.stamp == event.owner) return remove(node);
+  tell_gone(event.owner);
 }
 
 void DirectoryMachine::on(const TimerFired&, Instant) {}
@@ -213,7 +219,10 @@ void DirectoryMachine::take(const std::string& rid, const std::optional<StoredVa
                             Instant now) {
   if (stored) take(node_key(rid), *stored);
   const auto node = nodes_.find(rid);
-  if (node == nodes_.end()) return;
+  if (node == nodes_.end()) {
+    if (const auto fenced = fenced_at(rid, lease)) tell_gone(*fenced);
+    return;
+  }
   // In a store that has forgotten, what is not there may come back until its owners have spoken.
   const bool is_settled = lease_.is_held && epoch == lease_.epoch && now >= lease_.quiet_until;
   if (is_settled && is_over(node->second.descriptor.stamp, lease)) return remove(node);
@@ -258,11 +267,16 @@ void DirectoryMachine::remove(Nodes::iterator node) {
   if (each.is_listed) {
     actions_.push_back(directory::RemoveDescriptor{node_key(node->first), each.version});
   }
-  actions_.push_back(directory::NodeGone{each.descriptor.stamp});
-  gone_.push_back(run_of(each.descriptor.stamp));
-  if (gone_.size() > max_watched_owners) gone_.pop_front();
+  tell_gone(each.descriptor.stamp);
   has_membership_changed_ = true;
   nodes_.erase(node);
+}
+
+void DirectoryMachine::tell_gone(const OwnerStamp& stamp) {
+  if (stamp.rid == own_ || is_gone(run_of(stamp))) return;
+  actions_.push_back(directory::NodeGone{stamp});
+  gone_.push_back(run_of(stamp));
+  if (gone_.size() > max_watched_owners) gone_.pop_front();
 }
 
 void DirectoryMachine::bad(const std::string& key, const StoreVersion& version, Error error) {
@@ -282,7 +296,7 @@ void DirectoryMachine::watch_neighbours() {
   auto next = nodes_.upper_bound(own_.text);
   for (std::size_t i = 0; i < std::min(directory::watched_neighbours, nodes_.size()); ++i) {
     if (next == nodes_.end()) next = nodes_.begin();
-    actions_.push_back(directory::WatchOwner{run_of(next->second.descriptor.stamp)});
+    actions_.push_back(directory::WatchOwner{next->second.descriptor.stamp});
     ++next;
   }
 }

@@ -39,11 +39,12 @@ struct Hint {
 struct Wanted {
   NodeRid node;
 };
-// BeatWatchMachine said so.
-struct OwnerFenced {
-  OwnerRun run;
+// That run was read to be over: by BeatWatchMachine, or by whoever has read of it in an object's
+// record or elsewhere.
+struct OwnerOver {
+  OwnerStamp owner;
 };
-using Event = std::variant<Start, Stop, Hint, Wanted, PageDone, ReadDone, TimerFired, OwnerFenced>;
+using Event = std::variant<Start, Stop, Hint, Wanted, PageDone, ReadDone, TimerFired, OwnerOver>;
 
 // Actions besides ScanKeys, ReadKeys, ArmTimer and CancelTimer.
 // A node is new, or says something else than before. A node without a descriptor, whose lease is
@@ -51,13 +52,14 @@ using Event = std::variant<Start, Stop, Hint, Wanted, PageDone, ReadDone, TimerF
 struct NodeKnown {
   NodeDescriptor node;
 };
-// That run is over for good. Once, and nothing is told of it afterwards.
+// That run is over for good, whether it was known or not: it may have a mesh session all the same.
+// Once, and nothing is told of it afterwards.
 struct NodeGone {
   OwnerStamp stamp;
 };
 // Watch that owner's beat, so that somebody watches every node.
 struct WatchOwner {
-  OwnerRun run;
+  OwnerStamp owner;
 };
 // The descriptor of a run that is over: delete it, if it still has this version.
 struct RemoveDescriptor {
@@ -115,7 +117,7 @@ class DirectoryMachine {
   void on(const PageDone& event, Instant now);
   void on(const ReadDone& event, Instant now);
   void on(const TimerFired& event, Instant now);
-  void on(const directory::OwnerFenced& event, Instant now);
+  void on(const directory::OwnerOver& event, Instant now);
 
   void scan(std::string cursor);
   void end_scan(Instant now);
@@ -132,6 +134,7 @@ class DirectoryMachine {
   void put(NodeDescriptor descriptor, const StoreVersion& version);
   void unlist(Node& node);
   void remove(Nodes::iterator node);
+  void tell_gone(const OwnerStamp& stamp);
   void bad(const std::string& key, const StoreVersion& version, Error error);
   bool is_gone(const OwnerRun& run) const;
   void watch_neighbours();

@@ -51,8 +51,9 @@ void FindMachine::on(const ReadDone& event, Instant now) {
     if (outcome.standing != Standing::OwnerLost) outcome.owner = reading.owner;
   }
   if (reading.owner_lease && outcome.standing != Standing::OwnerLost) {
-    actions_.push_back(find::WatchOwner{run_of(*reading.owner)});
+    actions_.push_back(find::WatchOwner{*reading.owner});
   }
+  if (auto over = reader_.owner_over(now)) actions_.push_back(find::OwnerOver{*std::move(over)});
   finish(std::move(outcome));
 }
 

@@ -32,14 +32,18 @@ using Event = std::variant<Start, ReadDone, TimerFired>;
 
 // Watch that owner's beat (BeatWatchMachine).
 struct WatchOwner {
-  OwnerRun run;
+  OwnerStamp owner;
+};
+// That run was read to be over: nothing that it still says may be taken.
+struct OwnerOver {
+  OwnerStamp owner;
 };
 // Last action, exactly once. The error is Unavailable (store), DataLost (a damaged record, named)
 // or DeadlineExceeded. It is never cached.
 struct Finished {
   Result<FindOutcome> outcome;
 };
-using Action = std::variant<ReadKeys, ArmTimer, CancelTimer, WatchOwner, Finished>;
+using Action = std::variant<ReadKeys, ArmTimer, CancelTimer, WatchOwner, OwnerOver, Finished>;
 using Actions = std::vector<Action>;
 
 }  // namespace find

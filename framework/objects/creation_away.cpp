@@ -35,7 +35,7 @@ void CreationAway::perform(durable::FindRoute& action) {
 }
 
 void CreationAway::perform(durable::Send&) {
-  core_.lease->watch(location::run_of(target_));
+  core_.lease->watch(target_);
   flatbuffers::FlatBufferBuilder body;
   write_create(body, operation_, spec_, core_.now());
   auto call = core_.peers->call(

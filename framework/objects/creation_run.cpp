@@ -136,7 +136,13 @@ void CreationRun::perform(location::create::FreeSlot&) {
   }
 }
 
-void CreationRun::perform(location::create::WatchOwner& action) { core_.lease->watch(action.run); }
+void CreationRun::perform(location::create::WatchOwner& action) {
+  core_.lease->watch(action.owner);
+}
+
+void CreationRun::perform(location::create::OwnerOver& action) {
+  core_.directory->owner_over(action.owner);
+}
 
 void CreationRun::perform(location::create::RunFactory& action) {
   const MeshTypes& mesh = *spec_.mesh;

@@ -35,6 +35,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   void perform(location::create::TakeSlot&);
   void perform(location::create::FreeSlot&);
   void perform(location::create::WatchOwner& action);
+  void perform(location::create::OwnerOver& action);
   void perform(location::create::RunFactory& action);
   void perform(location::create::DiscardInstance&);
   void perform(location::create::Answer& action);

@@ -73,18 +73,13 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
 
   location::BeatWatchMachine& machine() { return machine_; }
 
-  void perform(location::watch::OwnerSilent& action) { forget(action.run); }
-  void perform(location::watch::OwnerAlive&) {}
-  void perform(location::watch::OwnerFenced& action) {
-    forget(action.run);
-    core_.directory->owner_fenced(action.run);
+  void perform(location::watch::OwnerSilent& action) {
+    core_.router->forget_owner(NodeRid{action.run.owner.text()});
   }
+  void perform(location::watch::OwnerAlive&) {}
+  void perform(location::watch::OwnerFenced& action) { core_.directory->owner_over(action.owner); }
 
  private:
-  void forget(const location::OwnerRun& run) {
-    core_.router->forget_owner(NodeRid{run.owner.text()});
-  }
-
   location::BeatWatchMachine machine_;
 };
 
@@ -156,8 +151,8 @@ const location::AuthorityEnvironment& LeaseDriver::environment() const { return 
 
 Result<ObjectGeneration> LeaseDriver::mint() { return mint_->mint(); }
 
-void LeaseDriver::watch(location::OwnerRun run) {
-  watch_->feed(location::watch::Watch{std::move(run)});
+void LeaseDriver::watch(location::OwnerStamp owner) {
+  watch_->feed(location::watch::Watch{std::move(owner)});
 }
 
 void LeaseDriver::see_epoch(const location::StoreEpoch& epoch) {

@@ -48,7 +48,7 @@ class LeaseDriver {
   // InternalFailure when no generation is left.
   Result<ObjectGeneration> mint();
 
-  void watch(location::OwnerRun run);
+  void watch(location::OwnerStamp owner);
   // What an answer of the store showed.
   void see_epoch(const location::StoreEpoch& epoch);
   void see_conflict(const std::string& failed_key);

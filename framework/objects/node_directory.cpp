@@ -29,7 +29,7 @@ class NodeDirectory::Run final : public MachineDriver<Run, location::directory::
   void perform(location::directory::NodeKnown& action) { directory_.know(action.node); }
   void perform(location::directory::NodeGone& action) { directory_.forget(action.stamp); }
   void perform(location::directory::WatchOwner& action) {
-    core_.lease->watch(std::move(action.run));
+    core_.lease->watch(std::move(action.owner));
   }
   void perform(location::directory::BadRecord& action) {
     core_.log(LogLevel::Warning, "a node's descriptor cannot be used: " + action.error.message());
@@ -61,8 +61,8 @@ void NodeDirectory::start() {
 
 void NodeDirectory::stop() { run_->feed(location::directory::Stop{}); }
 
-void NodeDirectory::owner_fenced(const location::OwnerRun& run) {
-  run_->feed(location::directory::OwnerFenced{run});
+void NodeDirectory::owner_over(const location::OwnerStamp& owner) {
+  run_->feed(location::directory::OwnerOver{owner});
 }
 
 std::optional<std::string> NodeDirectory::address_of(const mesh::Peer& peer) const {
@@ -121,7 +121,7 @@ void NodeDirectory::know(const location::NodeDescriptor& node) {
 }
 
 void NodeDirectory::forget(const location::OwnerStamp& stamp) {
-  nodes_.erase(stamp.rid);
+  if (find(peer_of(stamp)) != nullptr) nodes_.erase(stamp.rid);
   {
     std::lock_guard lock(mutex_);
     addresses_.erase(peer_of(stamp));

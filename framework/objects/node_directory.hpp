@@ -27,7 +27,7 @@ inline mesh::Peer peer_of(const location::OwnerStamp& stamp) {
 // Strand only, where nothing else is said.
 class NodeDirectory final : public mesh::AddressBook {
  public:
-  // On the strand, once for each run of a node that was known and is over for good.
+  // On the strand, once for each run of a node that was read to be over for good.
   using Gone = std::function<void(const mesh::Peer&, const Error&)>;
 
   explicit NodeDirectory(Core& core);
@@ -40,8 +40,8 @@ class NodeDirectory final : public mesh::AddressBook {
   // This node holds its lease.
   void start();
   void stop();
-  // The watch over other owners has found that run fenced.
-  void owner_fenced(const location::OwnerRun& run);
+  // Somebody has read that that run is over.
+  void owner_over(const location::OwnerStamp& owner);
 
   // Any thread. Asking for a node that is not known makes it be looked for.
   std::optional<std::string> address_of(const mesh::Peer& peer) const override;

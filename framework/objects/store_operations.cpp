@@ -10,6 +10,7 @@
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/machine_driver.hpp"
+#include "objects/node_directory.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -23,7 +24,8 @@ class FindRun final : public MachineDriver<FindRun, location::find::Event> {
         done_(std::move(done)) {}
 
   location::FindMachine& machine() { return machine_; }
-  void perform(location::find::WatchOwner& action) { core_.lease->watch(action.run); }
+  void perform(location::find::WatchOwner& action) { core_.lease->watch(action.owner); }
+  void perform(location::find::OwnerOver& action) { core_.directory->owner_over(action.owner); }
   void perform(location::find::Finished& action) {
     std::exchange(done_, nullptr)(std::move(action.outcome));
   }

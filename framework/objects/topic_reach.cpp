@@ -42,6 +42,7 @@ class Search final : public std::enable_shared_from_this<Search> {
  private:
   void on_lease(const Result<location::ReadResult>& result) {
     if (result && is_over(*result)) {
+      core_.directory->owner_over(stamp_);
       remove_mark(result->values.front());
       return done_(Reach::Over);
     }

@@ -109,6 +109,42 @@ TEST_CASE("a take-over of a member is conditional on the room it was lost with",
   CHECK(reader.reading().conditions[1].version == reader.reading().spot->version);
 }
 
+TEST_CASE("whoever reads that an owner's run is over tells of it, and of no run that may go on",
+          "[RACE-12]") {
+  AcquaintedCluster cluster(2);
+  Room room{cluster};
+  const OwnerStamp ghost = stamp_of("ghost");
+  const std::string lease = keys::lease(ghost.owner);
+  const auto write_lease = [&](LeaseState state) {
+    cluster[0].client().commit(
+        {.epoch = {}, .conditions = {}, .writes = {{lease, encode(LeaseRecord{ghost, state})}}},
+        [](const CommitResult&) {});
+    cluster.time.run_for(20ms);
+  };
+  const auto found = [&] {
+    const Standing standing = room.find(1).standing;
+    return std::pair(standing, cluster[1].take_owners_over());
+  };
+  using Over = std::vector<OwnerStamp>;
+  const bool is_forgotten = GENERATE(false, true);
+  if (is_forgotten) cluster.store.fail_over(0ms);
+  room.write(keys::actor(room.member), authority_of(ghost));
+  if (is_forgotten) {
+    // It may write its lease again.
+    CHECK(found() == std::pair(Standing::Unproven, Over{}));
+    cluster.time.run_for(30s);
+    CHECK(found() == std::pair(Standing::OwnerLost, Over{ghost}));
+  } else {
+    write_lease(LeaseState::Live);
+    CHECK(found() == std::pair(Standing::Unproven, Over{}));
+    write_lease(LeaseState::Fenced);
+    CHECK(found() == std::pair(Standing::OwnerLost, Over{ghost}));
+  }
+  const Creation& anew = cluster.finish(cluster[1].create("m", get_or_create()));
+  CHECK(anew.is(CreateOutcome::Kind::Created));
+  CHECK(cluster[1].take_owners_over() == Over{ghost});
+}
+
 TEST_CASE("find tells Missing, Creating, Ready and lost apart and writes nothing", "[FIND-01]") {
   AcquaintedCluster cluster(2);
   CHECK(cluster[1].find("x")->standing == Standing::Missing);

@@ -196,6 +196,8 @@ TEST_CASE("a reservation whose end the store forgot holds its id only until the 
   CHECK(cluster.record("x")->owner.rid.text == "a");
   cluster.time.run_for(25s);
   CHECK(cluster[1].find("x")->standing == (is_broken ? Standing::Creating : Standing::OwnerLost));
+  // Its owner lives all the same.
+  CHECK(cluster[1].take_owners_over().empty());
   const Creation& taken = cluster.finish(cluster[1].create("x", get_or_create()));
   CHECK(taken.is(Kind::Created) == !is_broken);
   if (!is_broken) CHECK(cluster.record("x")->takeover_count == 1);

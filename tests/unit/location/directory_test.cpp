@@ -95,7 +95,7 @@ class Observer {
       known.erase(run->stamp.rid.text);
       gone.push_back(run->stamp.rid.text);
     } else if (const auto* watch = std::get_if<directory::WatchOwner>(&action)) {
-      watched.push_back(watch->run.owner.text());
+      watched.push_back(watch->owner.rid.text);
     } else if (const auto* removal = std::get_if<directory::RemoveDescriptor>(&action)) {
       removed.push_back(removal->key);
     } else if (const auto* bad = std::get_if<directory::BadRecord>(&action)) {
@@ -230,24 +230,52 @@ TEST_CASE("a node without a descriptor is gone only when its lease is over", "[D
   }
 }
 
+TEST_CASE("a fence that is read of a node which is not known is told as its end", "[RACE-12]") {
+  Observer observer;
+  observer.start();
+  observer.run_for(1s);
+  // Whoever fences a node takes its descriptor away.
+  observer.write(observer.lease_key("a"), encode(LeaseRecord{stamp_of("a"), LeaseState::Fenced}));
+  observer.write(observer.lease_key("b"), encode(LeaseRecord{stamp_of("b"), LeaseState::Live}));
+  observer.write(observer.lease_key("c"), encode(LeaseRecord{stamp_of("d"), LeaseState::Fenced}));
+  for (int times = 0; times < 2; ++times) {
+    for (const char* rid : {"a", "b", "c", "e"}) {
+      observer.feed(directory::Wanted{NodeRid{rid}});
+    }
+    observer.run_for(1s);
+  }
+  CHECK(observer.gone == Names{"a"});
+  CHECK(observer.known.empty());
+}
+
+TEST_CASE("that this node itself is over is not for its directory to tell") {
+  Observer observer;
+  observer.start();
+  observer.feed(directory::OwnerOver{stamp_of("m")});
+  CHECK(observer.gone.empty());
+}
+
 TEST_CASE("a run that was fenced never comes back into the picture") {
   Observer observer;
   observer.put("a");
-  const OwnerRun run = run_of(stamp_of("a"));
+  const OwnerStamp run = stamp_of("a");
   SECTION("known already") {
     observer.start();
     observer.run_for(300ms);
-    observer.feed(directory::OwnerFenced{run});
+    observer.feed(directory::OwnerOver{run});
     CHECK(observer.gone == Names{"a"});
     observer.run_for(30s);
-    observer.feed(directory::OwnerFenced{run});
+    observer.feed(directory::OwnerOver{run});
     CHECK(observer.gone == Names{"a"});
   }
   SECTION("not known yet") {
-    observer.feed(directory::OwnerFenced{run});
+    observer.feed(directory::OwnerOver{run});
+    // It may have a mesh session all the same.
+    CHECK(observer.gone == Names{"a"});
     observer.start();
     observer.run_for(30s);
-    CHECK(observer.gone.empty());
+    observer.feed(directory::OwnerOver{run});
+    CHECK(observer.gone == Names{"a"});
   }
   CHECK(observer.known.empty());
   CHECK(std::ranges::count(observer.removed, observer.node_key("a")) >= 1);
@@ -348,7 +376,7 @@ TEST_CASE("each node watches those that follow it, so that everybody is watched"
   CHECK(second.contains("o"));
   CHECK(second.contains("a"));
   CHECK_FALSE(second.contains("b"));
-  observer.feed(directory::OwnerFenced{run_of(stamp_of("z"))});
+  observer.feed(directory::OwnerOver{stamp_of("z")});
   const auto third = watched();
   CHECK(third.contains("b"));
   CHECK_FALSE(third.contains("c"));

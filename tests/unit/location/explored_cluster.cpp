@@ -66,7 +66,7 @@ void ExploredCluster::acquaint() {
   for (std::size_t i = 0; i < node_count; ++i) {
     for (std::size_t j = 0; j < node_count; ++j) {
       if (plain_.processes[i].is_gone || plain_.processes[j].is_gone) continue;
-      if (i != j) nodes_[i]->watch(run_of(*node(j).lease().stamp), plain_.now);
+      if (i != j) nodes_[i]->watch(*node(j).lease().stamp, plain_.now);
     }
   }
   for (int ticks = 0; ticks < 6; ++ticks) {

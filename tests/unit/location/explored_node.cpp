@@ -43,11 +43,11 @@ ExploredNode::ExploredNode(const std::string& name, std::uint64_t number, Switch
                    .random = random_,
                    .faults = &faults} {}
 
-void ExploredNode::watch(const OwnerRun& run, Instant now) {
-  if (std::ranges::find(state_->watched, run) == state_->watched.end()) {
-    state_->watched.push_back(run);
+void ExploredNode::watch(const OwnerStamp& owner, Instant now) {
+  if (std::ranges::find(state_->watched, owner) == state_->watched.end()) {
+    state_->watched.push_back(owner);
   }
-  feed_watch(watch::Watch{run}, now);
+  feed_watch(watch::Watch{owner}, now);
 }
 
 bool ExploredNode::may_ask() const {
@@ -166,7 +166,9 @@ void ExploredNode::fire_timers(Instant now) {
     timer.reset();
     if (part == Part::Watch) {
       // Whoever is dealt with is asked for again, so that none is dropped.
-      for (const OwnerRun& run : std::vector(state_->watched)) feed_watch(watch::Watch{run}, now);
+      for (const OwnerStamp& owner : std::vector(state_->watched)) {
+        feed_watch(watch::Watch{owner}, now);
+      }
     }
     feed(part, TimerFired{}, now);
   }
@@ -248,7 +250,7 @@ void ExploredNode::perform(const lease::Action& action, Instant now) {
 
 void ExploredNode::perform(const watch::Action& action, Instant) {
   const auto* fenced = std::get_if<watch::OwnerFenced>(&action);
-  if (fenced != nullptr) std::erase(state_->watched, fenced->run);
+  if (fenced != nullptr) std::erase(state_->watched, fenced->owner);
 }
 
 void ExploredNode::perform(const reassert::Action& action, Instant) {
@@ -293,7 +295,7 @@ void ExploredNode::perform(const create::Action& action, Instant now) {
     --state_->slots;
     state_->has.erase(state_->pending);
   }
-  if (const auto* watched = std::get_if<create::WatchOwner>(&action)) watch(watched->run, now);
+  if (const auto* watched = std::get_if<create::WatchOwner>(&action)) watch(watched->owner, now);
   if (const auto* run = std::get_if<create::RunFactory>(&action)) {
     state_->is_factory_running = true;
     state_->has_made_twice |= run->record.object_generation <= state_->made;

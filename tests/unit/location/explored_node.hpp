@@ -74,7 +74,7 @@ class ExploredNode : private location::LocalObjects {
     std::array<std::uint64_t, part_count> serials{};
     std::array<std::optional<Instant>, part_count> timers{};
     std::deque<Operation> operations;
-    std::vector<location::OwnerRun> watched;
+    std::vector<location::OwnerStamp> watched;
     bool is_factory_running = false;
     location::StoreEpoch reserved_in;  // what the factory runs for
     std::set<ObjectGeneration> has;
@@ -101,7 +101,7 @@ class ExploredNode : private location::LocalObjects {
   void bring_back(const State& state) { state_.emplace(state); }
 
   void start(Instant now) { feed_lease(location::lease::Start{}, now); }
-  void watch(const location::OwnerRun& run, Instant now);
+  void watch(const location::OwnerStamp& owner, Instant now);
   void get_or_create(Instant now);
   void end_factory(Instant now);
   // Somebody asks for an object that the store says is here.

@@ -58,6 +58,9 @@ Result<location::FindOutcome> TestNode::find(const std::string& id) {
     if (const auto* finished = std::get_if<location::find::Finished>(&action)) {
       outcome = finished->outcome;
     }
+    if (const auto* over = std::get_if<location::find::OwnerOver>(&action)) {
+      owners_over_.push_back(over->owner);
+    }
   };
   rig.feed(location::find::Start{});
   while (!outcome) REQUIRE(time_.run_next());
@@ -98,7 +101,11 @@ void TestNode::act(Job& job, const location::create::FreeSlot&) {
 }
 
 void TestNode::act(Job&, const location::create::WatchOwner& action) {
-  watch_rig_.feed(location::watch::Watch{action.run});
+  watch_rig_.feed(location::watch::Watch{action.owner});
+}
+
+void TestNode::act(Job&, const location::create::OwnerOver& action) {
+  owners_over_.push_back(action.owner);
 }
 
 void TestNode::act(Job& job, const location::create::RunFactory&) {
@@ -149,7 +156,7 @@ void TestNode::on_watch(const location::watch::Action& action) {
     events_.push_back("alive " + alive->run.owner.text());
   }
   if (const auto* fenced = std::get_if<OwnerFenced>(&action)) {
-    events_.push_back("fenced " + fenced->run.owner.text());
+    events_.push_back("fenced " + fenced->owner.rid.text);
   }
 }
 

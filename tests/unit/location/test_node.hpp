@@ -55,7 +55,9 @@ class TestNode : private location::LocalObjects {
   location::OwnerVerdict verdict(const TestNode& other) const {
     return watch_.verdict(other.run(), time_.now());
   }
-  void watch(const TestNode& other) { watch_rig_.feed(location::watch::Watch{other.run()}); }
+  void watch(const TestNode& other) {
+    watch_rig_.feed(location::watch::Watch{*other.view().stamp});
+  }
   void release() { lease_rig_.feed(location::lease::Release{}); }
   // The process stops, or dies when it never goes on.
   void stop() {
@@ -100,6 +102,8 @@ class TestNode : private location::LocalObjects {
   }
 
   Result<location::FindOutcome> find(const std::string& id);
+  // Whom find() and creations have read to be over.
+  std::vector<location::OwnerStamp> take_owners_over() { return std::exchange(owners_over_, {}); }
 
   bool is_exposed(const std::string& id) const {
     return exposed_.contains(location::ObjectKey::of(id_of<ActorId>(id)).key);
@@ -135,6 +139,7 @@ class TestNode : private location::LocalObjects {
   void act(Job& job, const location::create::TakeSlot& action);
   void act(Job& job, const location::create::FreeSlot& action);
   void act(Job& job, const location::create::WatchOwner& action);
+  void act(Job& job, const location::create::OwnerOver& action);
   void act(Job& job, const location::create::RunFactory& action);
   void act(Job& job, const location::create::DiscardInstance& action);
   void act(Job& job, const location::create::Answer& action);
@@ -157,6 +162,7 @@ class TestNode : private location::LocalObjects {
   std::optional<location::GenerationMint> mint_;
   std::unique_ptr<location::AuthorityEnvironment> environment_;
   std::list<Job> jobs_;
+  std::vector<location::OwnerStamp> owners_over_;
   std::set<std::pair<std::string, ObjectGeneration>> has_;
   std::set<std::string> exposed_;
   std::vector<std::string> events_;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "checks.hpp"
+#include "fenced_run.hpp"
 #include "location/beat_watch.hpp"
 #include "location/directory.hpp"
 #include "location/keys.hpp"
@@ -129,6 +130,21 @@ TEST_CASE("a node that dies is fenced by its neighbours on the ring, whoever dea
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (i != 3) CHECK_FALSE(nodes[i]->fenced_with.has_value());
   }
+}
+
+TEST_CASE("whoever reads of a fenced run that it never knew takes nothing from it", "[RACE-12]") {
+  TwoNodes world;
+  FencedRun ghost(world.sim);
+  ghost.own_actor(*ActorId::parse("anna"), *StableType::parse("pawn"));
+  REQUIRE_FALSE(world.two->mesh().is_over(ghost.peer()));
+  SECTION("in a look-up") { CHECK_FALSE(world.two->find("anna").has_value()); }
+  SECTION("in a creation") { CHECK(world.two->get_or_create("anna", "pawn").has_value()); }
+  SECTION("looking for its address") {
+    CHECK_FALSE(world.two->node().addresses().address_of(ghost.peer()).has_value());
+    world.run_for(1s);
+  }
+  CHECK(world.two->mesh().is_over(ghost.peer()));
+  CHECK_FALSE(world.one->mesh().is_over(ghost.peer()));
 }
 
 TEST_CASE("a member whose room was lost with its owner starts again in an Entry Spot",

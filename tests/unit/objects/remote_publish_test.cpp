@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "fenced_run.hpp"
 #include "fixture.hpp"
 #include "location/topic_record.hpp"
 #include "objects/peer_port.hpp"
@@ -386,4 +387,19 @@ TEST_CASE("a publication whose packet is not known at a node harms nobody", "[PU
   REQUIRE(publish(towns[0], "win", probe::Note{.text = "y"}).has_value());
   towns.settle();
   CHECK(towns.plot.take() == Lines{"a win y"});
+}
+
+TEST_CASE("a publisher that reads of a subscriber's fence takes nothing from it", "[RACE-12]") {
+  Towns towns(2);
+  FencedRun ghost(towns.sim);
+  const location::TopicName topic{"play", "news", "win"};
+  const std::string mark =
+      location::keys::topic_mark(topic, location::TopicSide::Subscribers, ghost.stamp.rid);
+  ghost.write(mark, encode(location::TopicMark{ghost.stamp, topic}));
+  towns[1].room("a", "theatre");
+  REQUIRE(publish(towns[0], "win", probe::Note{.text = "x"}).has_value());
+  towns.settle();
+  CHECK(towns.plot.take() == Lines{"a win x"});
+  CHECK(towns[0].mesh().is_over(ghost.peer()));
+  CHECK(towns.sim.store.contents(mark).empty());
 }
