@@ -114,6 +114,10 @@ Result<void> Connection::prepare_file(const Settings& settings) {
   }
   auto exists = is_store_file();
   if (!exists) return fail(exists.error());
+  // As with one that is missing: whoever had it open knows better than to begin anew.
+  if (!*exists && !settings.may_create) {
+    return fail(Error::data_lost(fmt::format("the store file \"{}\" has been emptied", path_)));
+  }
   // Turning a file to WAL does not ask the busy handler; the first two processes may collide.
   int code = execute("PRAGMA journal_mode = WAL");
   for (int times = 0; is_lock_trouble(code) && on_busy(this, times) == 1; ++times) {
@@ -233,6 +237,11 @@ void Connection::roll_back() {
 }
 
 std::string Connection::last_error() const { return sqlite3_errmsg(database_); }
+
+bool Connection::has_found_damage() const {
+  const int code = first_code(sqlite3_errcode(database_));
+  return code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_IOERR;
+}
 
 Error Connection::error_of(int code, std::string_view doing) const {
   const std::string reason = database_ == nullptr ? "out of memory" : sqlite3_errmsg(database_);

@@ -70,6 +70,8 @@ class Connection {
   // Ends a transaction that may have been ended by SQLite already.
   void roll_back();
   std::string last_error() const;
+  // Whether what was done last has failed because the file, which is there, is not what it was.
+  bool has_found_damage() const;
 
   // The statements that the operations are made of; prepared once.
   struct Statements {

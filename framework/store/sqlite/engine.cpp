@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -161,15 +162,16 @@ std::vector<SqliteStore::Engine::PendingCommit> SqliteStore::Engine::take_commit
 
 // A connection to the file that the path names now, with nothing unsettled behind it.
 bool SqliteStore::Engine::prepare_writer(SteadyTime deadline, std::string& reason) {
-  if (writer_ && !writer_->is_current()) writer_.reset();
-  if (!writer_) writer_ = reopen(deadline, reason);
-  if (!writer_) return false;
-  writer_->set_deadline(deadline);
   bool must_settle = false;
   {
     const std::lock_guard lock(mutex_);
     must_settle = must_settle_;
+    if (std::exchange(is_damaged_, false)) writer_.reset();
   }
+  if (writer_ && !writer_->is_current()) writer_.reset();
+  if (!writer_) writer_ = reopen(deadline, reason);
+  if (!writer_) return false;
+  writer_->set_deadline(deadline);
   if (!must_settle) return true;
   if (!execute_settling(*writer_)) {
     reason = "an earlier outcome is not settled yet: " + writer_->last_error();
@@ -284,8 +286,21 @@ void SqliteStore::Engine::execute(std::vector<PendingQuery>& queries) {
     for (const PendingQuery& pending : queries) pending.query(nullptr, &error);
     return;
   }
-  for (const PendingQuery& pending : queries) pending.query(reader_.get(), nullptr);
+  bool is_damaged = false;
+  for (const PendingQuery& pending : queries) {
+    pending.query(reader_.get(), nullptr);
+    is_damaged = is_damaged || reader_->has_found_damage();
+  }
+  if (is_damaged) return drop_damaged_file();
   if (reader_->execute("COMMIT") != SQLITE_OK) reader_.reset();
+}
+
+// The writer would go on for long from what it has in memory, and keep the lease of a node alive
+// that reads nothing any more. Whoever opens the file anew looks at all of it first.
+void SqliteStore::Engine::drop_damaged_file() {
+  reader_.reset();
+  const std::lock_guard lock(mutex_);
+  is_damaged_ = true;
 }
 
 void SqliteStore::Engine::look_for_changes() {

@@ -64,6 +64,7 @@ class SqliteStore::Engine {
                         std::vector<std::function<void()>>& refusals);
   void execute(std::vector<PendingQuery>& queries);
   bool prepare_reader(SteadyTime deadline, Error& error);
+  void drop_damaged_file();
   void look_for_changes();
 
   std::unique_ptr<Connection> reopen(SteadyTime deadline, std::string& reason);
@@ -87,6 +88,9 @@ class SqliteStore::Engine {
   // After an unknown outcome nothing is answered from the file until a later transaction of this
   // process has been committed.
   bool must_settle_ = false;
+  // The reading thread has found the file damaged: the committing thread opens it anew before it
+  // writes again.
+  bool is_damaged_ = false;
 
   std::thread writing_;
   std::thread reading_;

@@ -289,6 +289,53 @@ TEST_CASE("a restored file shows a new epoch, also to a process that has the old
   CHECK(epoch_of(other) == epoch_of(calls));
 }
 
+TEST_CASE("a file that is damaged beneath a running process takes no commit once a read has met it",
+          "[STORE-02][STORE-09]") {
+  ScratchFolder folder;
+  const std::string path = folder.path() / "cluster.db";
+  const std::string backup = folder.path() / "backup.db";
+  auto opened = open_store({.path = path, .operation_timeout = 200ms});
+  RealWaiter waiter;
+  StoreCalls calls(*opened, waiter);
+  const std::string value(500, 'v');
+  for (int i = 0; i < 200; ++i) calls.put(fmt::format("key/{}", i), value);
+  const StoreEpoch before = epoch_of(calls);
+  {
+    RawDatabase other(path);
+    other.execute("VACUUM INTO '" + backup + "'");
+    other.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  const std::string damage = GENERATE(as<std::string>(), "garbage", "empty", "cut in half");
+  INFO(damage);
+  if (damage == "garbage") {
+    std::fstream(path, std::ios::in | std::ios::out) << std::string(fs::file_size(path), '\x5a');
+  } else {
+    fs::resize_file(path, damage == "empty" ? 0 : fs::file_size(path) / 2);
+  }
+  CommitResult refused;
+  refused.outcome = Outcome::Ok;
+  for (int i = 0; i < 20 && refused.outcome == Outcome::Ok; ++i) {
+    refused = calls.commit({.epoch = {}, .conditions = {}, .writes = {put("beat", "on")}});
+    // What is told is true.
+    for (int key = i; key < 200; key += 20) {
+      const auto read = calls.read({fmt::format("key/{}", key)});
+      if (read && read->values.front()) CHECK(as_text(read->values.front()->value) == value);
+      if (read) CHECK(read->values.front().has_value());
+    }
+  }
+  CHECK(refused.outcome != Outcome::Ok);
+  refused = calls.commit({.epoch = {}, .conditions = {}, .writes = {put("beat", "on")}});
+  CHECK(refused.outcome == Outcome::Unavailable);
+  CHECK_THAT(refused.message, Contains(path));
+  CHECK_FALSE(calls.read({"key/0"}).has_value());
+
+  for (const auto* suffix : {"-wal", "-shm", ""}) fs::remove(path + suffix);
+  fs::rename(backup, path);
+  calls.put("beat", "again");
+  CHECK(calls.get_text("key/7") == value);
+  CHECK_FALSE(epoch_of(calls) == before);
+}
+
 TEST_CASE("commits that are submitted together share transactions and keep their own outcomes",
           "[STORE-03]") {
   ScratchFolder folder;
