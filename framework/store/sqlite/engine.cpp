@@ -50,7 +50,11 @@ SteadyTime SqliteStore::Engine::deadline_from_now() const {
 
 void SqliteStore::Engine::refuse(std::function<void()> answer) {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // The thread that answers them cannot wait for itself.
+    if (std::this_thread::get_id() != reading_.get_id()) {
+      refusals_taken_.wait(lock, [this] { return refusals_.size() < options_.queue_limit; });
+    }
     refusals_.push_back(std::move(answer));
   }
   queries_changed_.notify_one();
@@ -138,26 +142,32 @@ std::unique_ptr<Connection> SqliteStore::Engine::reopen(SteadyTime deadline, std
 // The committing thread.
 
 void SqliteStore::Engine::run_writer() {
-  while (true) {
-    std::vector<PendingCommit> commits = take_commits();
-    if (commits.empty()) break;
+  std::vector<PendingCommit> commits;
+  while (wait_for_commits(commits)) {
+    if (commits.empty()) settle(deadline_from_now());
     execute(commits);
+    commits.clear();
   }
   const std::lock_guard lock(mutex_);
   writer_has_ended_ = true;
   queries_changed_.notify_one();
 }
 
-// Empty when the store is being closed and nothing waits.
-std::vector<SqliteStore::Engine::PendingCommit> SqliteStore::Engine::take_commits() {
+// False when the store is being closed and nothing waits. Without commits: an unknown outcome is to
+// be settled, which must not depend on a commit: whoever waits for it may do nothing but read.
+bool SqliteStore::Engine::wait_for_commits(std::vector<PendingCommit>& commits) {
   std::unique_lock lock(mutex_);
-  commits_changed_.wait(lock, [this] { return is_stopping_ || !commits_.empty(); });
+  const auto is_due = [this] { return is_stopping_ || !commits_.empty(); };
+  if (must_settle_) {
+    commits_changed_.wait_until(lock, settle_at_, is_due);
+  } else {
+    commits_changed_.wait(lock, is_due);
+  }
   const std::size_t count = std::min(commits_.size(), options_.commits_per_transaction);
   const auto end = commits_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<PendingCommit> taken(std::make_move_iterator(commits_.begin()),
-                                   std::make_move_iterator(end));
+  std::move(commits_.begin(), end, std::back_inserter(commits));
   commits_.erase(commits_.begin(), end);
-  return taken;
+  return !commits.empty() || !is_stopping_;
 }
 
 // A connection to the file that the path names now, with nothing unsettled behind it.
@@ -177,9 +187,17 @@ bool SqliteStore::Engine::prepare_writer(SteadyTime deadline, std::string& reaso
     reason = "an earlier outcome is not settled yet: " + writer_->last_error();
     return false;
   }
+  settle_pauses_.reset();
   const std::lock_guard lock(mutex_);
   must_settle_ = false;
   return true;
+}
+
+void SqliteStore::Engine::settle(SteadyTime deadline) {
+  std::string reason;
+  if (prepare_writer(deadline, reason)) return;
+  settle_at_ = steady_clock::now() +
+               std::chrono::duration_cast<steady_clock::duration>(settle_pauses_.next());
 }
 
 void SqliteStore::Engine::execute(std::vector<PendingCommit>& commits) {
@@ -200,8 +218,12 @@ void SqliteStore::Engine::execute(std::vector<PendingCommit>& commits) {
     }
     if (batch.status == BatchResult::Status::Broken) writer_.reset();
     if (batch.is_unknown) {
-      const std::lock_guard lock(mutex_);
-      must_settle_ = true;
+      {
+        const std::lock_guard lock(mutex_);
+        must_settle_ = true;
+      }
+      // Whoever learns of it reads next, and is refused for as long as it is not settled.
+      settle(deadline);
     }
     for (std::size_t i = 0; i < commits.size(); ++i) {
       commits[i].done(std::move(batch.results[i]));
@@ -252,6 +274,7 @@ bool SqliteStore::Engine::wait_for_queries(std::vector<PendingQuery>& queries,
   std::move(queries_.begin(), end, std::back_inserter(queries));
   queries_.erase(queries_.begin(), end);
   refusals.swap(refusals_);
+  refusals_taken_.notify_all();
   return !queries.empty() || !refusals.empty() || !(is_stopping_ && writer_has_ended_);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/backoff.hpp"
 #include "location/store.hpp"
 #include "store/sqlite/connection.hpp"
 #include "store/sqlite/operations.hpp"
@@ -50,13 +51,15 @@ class SqliteStore::Engine {
   };
 
   void add_query(Query query);
-  // Answers without the store; runs on the reading thread.
+  // Answers without the store, on the reading thread. Waits while queue_limit answers of this kind
+  // wait: each has a caller who must get his own.
   void refuse(std::function<void()> answer);
 
   void run_writer();
-  std::vector<PendingCommit> take_commits();
+  bool wait_for_commits(std::vector<PendingCommit>& commits);
   void execute(std::vector<PendingCommit>& commits);
   bool prepare_writer(SteadyTime deadline, std::string& reason);
+  void settle(SteadyTime deadline);
   void answer_expired(std::vector<PendingCommit>& commits, const std::string& reason);
 
   void run_reader();
@@ -79,6 +82,7 @@ class SqliteStore::Engine {
   std::mutex mutex_;
   std::condition_variable commits_changed_;
   std::condition_variable queries_changed_;
+  std::condition_variable refusals_taken_;
   std::deque<PendingCommit> commits_;
   std::deque<PendingQuery> queries_;
   std::vector<std::function<void()>> refusals_;
@@ -86,11 +90,14 @@ class SqliteStore::Engine {
   bool is_stopping_ = false;
   bool writer_has_ended_ = false;
   // After an unknown outcome nothing is answered from the file until a later transaction of this
-  // process has been committed.
+  // process has been committed: set and cleared by the committing thread only.
   bool must_settle_ = false;
   // The reading thread has found the file damaged: the committing thread opens it anew before it
   // writes again.
   bool is_damaged_ = false;
+  SteadyTime settle_at_{};  // of the committing thread, as is the next
+  Backoff settle_pauses_{
+      {.first = std::chrono::milliseconds(20), .longest = std::chrono::milliseconds(500)}};
 
   std::thread writing_;
   std::thread reading_;

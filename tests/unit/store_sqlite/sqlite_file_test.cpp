@@ -2,11 +2,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -391,23 +395,31 @@ TEST_CASE("rows that no store writes are never loaded, and harm no other", "[STO
   CHECK(calls.get_text("b") == "mended");
 }
 
-TEST_CASE("a counter without a next number makes commits Unavailable, whatever is unsettled") {
-  class CommitLost : public runtime::Faults {
-   public:
-    bool strikes(std::string_view point) override {
-      return point == "sqlite.commit-lost" && !std::exchange(has_struck_, true);
-    }
+namespace {
 
-   private:
-    bool has_struck_ = false;
-  };
+// Its first commit comes to nothing, and the outcome is unknown.
+class FirstCommitLost : public runtime::Faults {
+ public:
+  bool strikes(std::string_view point) override {
+    return point == "sqlite.commit-lost" && !std::exchange(has_struck_, true);
+  }
+
+ private:
+  bool has_struck_ = false;
+};
+
+constexpr auto exhaust_counter = "UPDATE meta SET counter = 9223372036854775807";
+
+}  // namespace
+
+TEST_CASE("a counter without a next number makes commits Unavailable, whatever is unsettled") {
   ScratchFolder folder;
   const std::string path = folder.path() / "cluster.db";
-  CommitLost faults;
+  FirstCommitLost faults;
   auto opened = open_store({.path = path, .faults = &faults});
   RealWaiter waiter;
   StoreCalls calls(*opened, waiter);
-  RawDatabase(path).execute("UPDATE meta SET counter = 9223372036854775807");
+  RawDatabase(path).execute(exhaust_counter);
   const auto attempt = [&] {
     return calls.commit({.epoch = {}, .conditions = {}, .writes = {put("a", "1")}}).outcome;
   };
@@ -415,4 +427,55 @@ TEST_CASE("a counter without a next number makes commits Unavailable, whatever i
   CHECK(attempt() == Outcome::Unavailable);
   RawDatabase(path).execute("UPDATE meta SET counter = 7");
   CHECK(attempt() == Outcome::Ok);
+}
+
+TEST_CASE("an outcome that cannot be settled at once is settled later, without any commit",
+          "[STORE-02]") {
+  ScratchFolder folder;
+  const std::string path = folder.path() / "cluster.db";
+  FirstCommitLost faults;
+  auto opened = open_store({.path = path, .faults = &faults});
+  RealWaiter waiter;
+  StoreCalls calls(*opened, waiter);
+  RawDatabase(path).execute(exhaust_counter);
+  REQUIRE(calls.commit({.epoch = {}, .conditions = {}, .writes = {put("a", "1")}}).outcome ==
+          Outcome::Unknown);
+  const auto refused = calls.read({"a"});
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message(), Contains("not settled"));
+
+  RawDatabase(path).execute("UPDATE meta SET counter = 7");
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  auto answered = calls.read({"a"});
+  while (!answered && std::chrono::steady_clock::now() < end) answered = calls.read({"a"});
+  REQUIRE(answered);
+  CHECK_FALSE(answered->values.at(0));
+}
+
+TEST_CASE("whoever is refused faster than refusals are answered waits for the answers") {
+  ScratchFolder folder;
+  constexpr std::size_t limit = 4;
+  auto opened = open_store({.path = folder.path() / "cluster.db", .queue_limit = limit});
+  std::promise<void> is_held;
+  std::promise<void> go_on;
+  opened->read({"a"}, [&](const auto&) {
+    is_held.set_value();
+    go_on.get_future().wait();
+  });
+  is_held.get_future().wait();
+
+  std::counting_semaphore<> taken(0);
+  std::atomic<std::size_t> answers{0};
+  std::thread caller([&] {
+    for (std::size_t i = 0; i < limit + 1; ++i) {
+      opened->read({}, [&](const auto& result) { answers += result ? 0 : 1; });
+      taken.release();
+    }
+  });
+  for (std::size_t i = 0; i < limit; ++i) taken.acquire();
+  CHECK_FALSE(taken.try_acquire_for(50ms));
+  go_on.set_value();
+  caller.join();
+  opened.reset();
+  CHECK(answers == limit + 1);
 }
