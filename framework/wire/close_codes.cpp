@@ -42,6 +42,8 @@ std::string_view to_string(CloseCode code) {
       return "Overloaded";
     case CloseCode::QuotaExceeded:
       return "QuotaExceeded";
+    case CloseCode::Incompatible:
+      return "Incompatible";
   }
   return "unknown";
 }

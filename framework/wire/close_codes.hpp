@@ -27,6 +27,7 @@ enum class CloseCode : std::uint16_t {
   Unresponsive = 4005,   // no sign of life within two heartbeats, or a message that never ended
   Overloaded = 4006,     // the server has no room for another session
   QuotaExceeded = 4007,  // the client went past a quota of its session
+  Incompatible = 4008,   // protocol version or schema does not fit; the reason names what
 };
 
 // A close as it is sent or was received.

@@ -45,6 +45,7 @@ void PacketCatalog::add(const PacketDescriptor& descriptor) {
   }
   const auto [place, is_new] = by_name_.emplace(descriptor.name, CatalogPacket{&descriptor, shape});
   by_id_.emplace(descriptor.id.value, &place->second);
+  prints_.add(*shape);
 }
 
 const SchemaShapes& PacketCatalog::shapes_of(ByteView schema) {

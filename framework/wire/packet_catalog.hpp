@@ -11,6 +11,8 @@
 
 #include <spotmesh/packet.hpp>
 
+#include "wire/schema_prints.hpp"
+
 namespace spotmesh::wire {
 
 struct ObjectShape;
@@ -39,6 +41,8 @@ class PacketCatalog {
   // Null for what the application does not know.
   const CatalogPacket* find(std::string_view name) const;
   const CatalogPacket* find(PacketId id) const;
+  // How the packets and what they are made of are laid out.
+  const SchemaPrints& prints() const { return prints_; }
 
  private:
   void add(const PacketDescriptor& descriptor);
@@ -48,6 +52,7 @@ class PacketCatalog {
   std::map<const std::byte*, std::unique_ptr<const SchemaShapes>> shapes_;
   std::unordered_map<std::string_view, CatalogPacket> by_name_;
   std::unordered_map<std::uint32_t, const CatalogPacket*> by_id_;
+  SchemaPrints prints_;
 };
 
 }  // namespace spotmesh::wire

@@ -81,6 +81,8 @@ const ObjectShape* SchemaShapes::find_object(std::string_view name) const {
 void SchemaShapes::fill_enum(const reflection::Enum& source, EnumShape& shape) const {
   shape.name = text_of(source.name());
   shape.is_flags = has_attribute(source, "bit_flags");
+  shape.is_union = source.is_union();
+  shape.underlying = source.underlying_type()->base_type();
   for (const auto* value : *source.values()) {
     EnumValueShape entry;
     entry.name = text_of(value->name());

@@ -88,6 +88,8 @@ struct EnumValueShape {
 struct EnumShape {
   std::string_view name;
   bool is_flags = false;
+  bool is_union = false;
+  reflection::BaseType underlying = reflection::None;
   std::vector<EnumValueShape> values;  // by value
 
   const EnumValueShape* find(std::string_view value_name) const;

@@ -72,6 +72,7 @@ THIRD_PARTY = {
     "fmt/": ["framework/", "tools/", "samples/", "tests/"],
     "location_generated.h": ["framework/location/"],
     "peer_messages_generated.h": ["framework/objects/peer_"],
+    "stream_handshake_generated.h": ["framework/wire/stream_handshake"],
     "flatbuffers/": ["framework/", "tools/", "samples/", "tests/"],
     "catch2/": ["tests/", "samples/"],
     "rapidcheck": ["tests/"],
