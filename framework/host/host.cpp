@@ -96,6 +96,10 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
   options.listen.port = settings.stream.port;
   options.listen.static_directory = settings.stream.static_directory;
   options.listen.allowed_origins = settings.stream.allowed_origins;
+  if (settings.stream.tcp) {
+    options.tcp_listen =
+        stream::ListenOptions{.host = settings.stream.tcp->host, .port = settings.stream.tcp->port};
+  }
   return options;
 }
 
@@ -106,12 +110,18 @@ bool names_no_store(const Error& error) {
          kind == ErrorKind::NotFound;
 }
 
+std::string in_address(const std::string& host) {
+  return host.contains(':') ? "[" + host + "]" : host;  // IPv6
+}
+
 void print_ready(const node::Node& node, const host::HostSettings& chosen) {
-  std::string host = chosen.stream.host;
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";  // IPv6, in an address
+  const std::string host = in_address(chosen.stream.host);
   const std::uint16_t port = node.stream_port();
   fmt::print("ready: node {}", node.identity().rid.text);
   if (port != 0) fmt::print(", clients at ws://{}:{}/stream", host, port);
+  if (node.tcp_port() != 0) {
+    fmt::print(", and at tcp://{}:{}", in_address(chosen.stream.tcp->host), node.tcp_port());
+  }
   if (port != 0 && !chosen.stream.static_directory.empty()) {
     fmt::print(", page at http://{}:{}/", host, port);
   }

@@ -1,5 +1,8 @@
 #include "host/host_settings.hpp"
 
+#include <charconv>
+#include <system_error>
+
 #include <spotmesh/ids.hpp>
 #include <spotmesh/limits.hpp>
 
@@ -42,6 +45,19 @@ LocationSettings read_location(Settings& settings) {
   return location;
 }
 
+std::optional<HostAndPort> read_tcp(Settings& settings) {
+  const std::string text =
+      settings.text("stream.tcp", "", "HOST:PORT for clients without WebSocket; empty means none");
+  if (text.empty()) return std::nullopt;
+  auto address = parse_host_and_port(text);
+  if (!address) {
+    throw ConfigurationError("stream.tcp: '" + text +
+                             "' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:8081 or "
+                             "[::1]:8081, where port 0 means any free one");
+  }
+  return address;
+}
+
 StreamSettings read_stream(Settings& settings) {
   StreamSettings stream;
   stream.host = settings.text("stream.host", "127.0.0.1", "address that clients connect to");
@@ -56,6 +72,7 @@ StreamSettings read_stream(Settings& settings) {
       throw ConfigurationError("stream.allowed_origins: " + valid.error().message());
     }
   }
+  stream.tcp = read_tcp(settings);
   const auto bytes = [&](std::string_view key, std::size_t fallback, std::string_view meaning) {
     return static_cast<std::size_t>(settings.integer(key, static_cast<std::int64_t>(fallback),
                                                      {1024, 64 * 1024 * 1024}, meaning));
@@ -74,6 +91,20 @@ StreamSettings read_stream(Settings& settings) {
 }
 
 }  // namespace
+
+std::optional<HostAndPort> parse_host_and_port(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == text.npos) return std::nullopt;
+  std::string_view host = text.substr(0, colon);
+  const std::string_view digits = text.substr(colon + 1);
+  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (is_bracketed) host = host.substr(1, host.size() - 2);
+  if (host.empty() || is_bracketed != host.contains(':')) return std::nullopt;
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return HostAndPort{std::string(host), port};
+}
 
 HostSettings read_host_settings(Settings& settings) {
   HostSettings all;

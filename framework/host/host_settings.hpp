@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spotmesh/settings.hpp>
@@ -24,11 +26,19 @@ struct LocationSettings {
   Duration margin{};
 };
 
+struct HostAndPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+// Of "HOST:PORT"; an IPv6 address stands in brackets. Empty for anything else.
+std::optional<HostAndPort> parse_host_and_port(std::string_view text);
+
 struct StreamSettings {
   std::string host;
   std::uint16_t port = 0;
   std::string static_directory;
   std::vector<std::string> allowed_origins;
+  std::optional<HostAndPort> tcp;
   std::size_t message_bytes = 0;
   std::size_t outbound_bytes = 0;
   std::size_t sessions = 0;

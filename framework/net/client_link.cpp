@@ -43,7 +43,7 @@ void AsioClientLink::start(tcp::socket socket, SharedBytes response, ByteView fi
   {
     std::lock_guard lock(mutex_);
     unsent_ += response.size();
-    queue_.push_front(std::move(response));
+    if (!response.empty()) queue_.push_front(std::move(response));
     is_aborted = is_abort_wanted_;
     is_closing = is_close_wanted_;
     phase_ = is_closing ? Phase::Closing : Phase::Open;

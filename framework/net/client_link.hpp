@@ -39,7 +39,7 @@ class AsioClientLink final : public stream::ClientLink,
   AsioClientLink(Worker& worker, std::shared_ptr<Connections> connections, Limits limits);
 
   // Begins: on the link's worker, after on_link() has returned `handler`. `response` goes out
-  // before whatever was sent meanwhile; `first_bytes` came with the request.
+  // before whatever was sent meanwhile; `first_bytes` came with the request. Both may be empty.
   void start(boost::asio::ip::tcp::socket socket, SharedBytes response, ByteView first_bytes,
              std::shared_ptr<stream::ClientLinkHandler> handler);
 

@@ -66,6 +66,28 @@ std::string address_of(const tcp::socket& socket) {
                                     : fmt::format("{}:{}", host, endpoint.port());
 }
 
+std::shared_ptr<AsioClientLink> new_link(Worker& worker, const Serving& serving) {
+  return std::make_shared<AsioClientLink>(
+      worker, serving.connections,
+      AsioClientLink::Limits{serving.options.flush_time, serving.options.linger_time});
+}
+
+void log_refusal(const Serving& serving, const std::string& client, const Error& error) {
+  serving.log.write(LogLevel::Info, "net", "client refused",
+                    {{"client", client}, {"error", to_string(error)}});
+}
+
+// Without HTTP nothing is asked before the acceptor is, and a refusal has no words.
+void become_link(Worker& worker, Serving& serving, tcp::socket socket) {
+  const auto link = new_link(worker, serving);
+  const stream::LinkInfo info{.framing = serving.listen.framing,
+                              .remote_address = address_of(socket)};
+  auto handler = serving.gate.admit(*link, info);
+  if (!handler) return log_refusal(serving, info.remote_address, handler.error());
+  if (!serving.connections->add_link(link)) link->abort();
+  link->start(std::move(socket), {}, {}, std::move(*handler));
+}
+
 class Opening final : public Connection, public std::enable_shared_from_this<Opening> {
  public:
   Opening(Worker& worker, std::shared_ptr<Serving> serving, tcp::socket socket)
@@ -179,23 +201,19 @@ asio::awaitable<std::expected<RequestHead, std::optional<TextResponse>>> Opening
 }
 
 asio::awaitable<bool> Opening::become_link(const RequestHead& request) {
-  const auto& options = serving_->options;
   auto accepted = judge_upgrade(request, serving_->listen);
   if (!accepted) {
     co_await write(format_response(accepted.error(), false, request.method == "HEAD"));
     co_return false;
   }
-  auto link = std::make_shared<AsioClientLink>(
-      worker_, serving_->connections,
-      AsioClientLink::Limits{options.flush_time, options.linger_time});
+  const auto link = new_link(worker_, *serving_);
   const stream::LinkInfo info{.framing = stream::LinkInfo::Framing::WebSocket,
                               .subprotocol = accepted->subprotocol,
                               .path = serving_->listen.path,
                               .remote_address = address_of(socket_)};
   auto handler = serving_->gate.admit(*link, info);
   if (!handler) {
-    serving_->log.write(LogLevel::Info, "net", "client refused",
-                        {{"client", info.remote_address}, {"error", to_string(handler.error())}});
+    log_refusal(*serving_, info.remote_address, handler.error());
     co_await write(format_response(response_to(handler.error()), false, false));
     co_return false;
   }
@@ -297,6 +315,12 @@ void begin_opening(Worker& worker, std::shared_ptr<Serving> serving, tcp::socket
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   socket.native_non_blocking(true, ignored);
+  if (serving->listen.framing == stream::LinkInfo::Framing::LengthPrefixed) {
+    worker.post([&worker, serving = std::move(serving), socket = std::move(socket)]() mutable {
+      become_link(worker, *serving, std::move(socket));
+    });
+    return;
+  }
   const auto opening = std::make_shared<Opening>(worker, serving, std::move(socket));
   if (!serving->connections->add_opening(opening)) return;
   asio::co_spawn(worker.io(), [opening] { return opening->run(); }, asio::detached);

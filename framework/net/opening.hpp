@@ -10,7 +10,8 @@
 namespace spotmesh::net {
 
 // Reads HTTP requests from a new connection on `worker`, answers those for files, and lets one for
-// the WebSocket path become a link. The socket belongs to the worker's event loop.
+// the WebSocket path become a link. Where there is no HTTP, the connection is a link at once. The
+// socket belongs to the worker's event loop.
 void begin_opening(Worker& worker, std::shared_ptr<Serving> serving,
                    boost::asio::ip::tcp::socket socket);
 

@@ -170,6 +170,7 @@ struct Node::Parts {
 
   std::atomic<NodeState> state{NodeState::Idle};
   std::atomic<std::uint16_t> port{0};
+  std::atomic<std::uint16_t> tcp_port{0};
   std::function<void(std::string)> told_lost;
   std::function<void(Result<void>)> started;
   Instant stop_deadline{};
@@ -211,6 +212,15 @@ Result<void> Node::Parts::open_gateway() {
   auto bound = world.client_links->listen(options.listen, *stream);
   if (!bound) return fail(bound.error());
   port.store(*bound, std::memory_order_release);
+  if (!options.tcp_listen.has_value()) return {};
+  stream::ListenOptions without_http = *options.tcp_listen;
+  without_http.framing = stream::LinkInfo::Framing::LengthPrefixed;
+  bound = world.client_links->listen(without_http, *stream);
+  if (!bound) {
+    world.client_links->stop_listening();
+    return fail(bound.error());
+  }
+  tcp_port.store(*bound, std::memory_order_release);
   return {};
 }
 
@@ -311,5 +321,7 @@ objects::ObjectsNode& Node::objects() { return parts_->objects; }
 const objects::NodeIdentity& Node::identity() const { return parts_->objects.identity(); }
 
 std::uint16_t Node::stream_port() const { return parts_->port.load(std::memory_order_acquire); }
+
+std::uint16_t Node::tcp_port() const { return parts_->tcp_port.load(std::memory_order_acquire); }
 
 }  // namespace spotmesh::node

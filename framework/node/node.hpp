@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,8 @@ struct NodeOptions {
   objects::ObjectsConfig objects;
   stream::StreamOptions stream;
   stream::ListenOptions listen;
+  // Where clients may come over TCP without WebSocket, if anywhere; its framing is that.
+  std::optional<stream::ListenOptions> tcp_listen;
   // Used when the world has a Transport.
   mesh::MeshOptions mesh;
 };
@@ -63,6 +66,8 @@ class Node {
   const objects::NodeIdentity& identity() const;
   // The port clients connect to; 0 before Serving and without a gateway.
   std::uint16_t stream_port() const;
+  // … and that of clients without WebSocket.
+  std::uint16_t tcp_port() const;
 
  private:
   struct Parts;

@@ -19,8 +19,9 @@ namespace spotmesh::stream {
 struct LinkInfo {
   enum class Framing { WebSocket, LengthPrefixed };
   Framing framing = Framing::WebSocket;
-  std::string subprotocol;     // the one chosen in the upgrade, "spotmesh.v1.json"
-  std::string path;            // "/stream"
+  // Of a WebSocket: what was chosen in the upgrade, "spotmesh.v1.json", and "/stream".
+  std::string subprotocol;
+  std::string path;
   std::string remote_address;  // "127.0.0.1:51234", for logs
 };
 
@@ -61,18 +62,20 @@ class LinkAcceptor {
  public:
   virtual ~LinkAcceptor() = default;
   // The handler for a new link, or an Error (CapacityExceeded, ShuttingDown) that the client is
-  // told before the connection ends. `link` may be used from within the call on. The handler is
-  // released after on_closed().
+  // told before the connection ends, where the opening has words for it. `link` may be used from
+  // within the call on. The handler is released after on_closed().
   virtual Result<std::shared_ptr<ClientLinkHandler>> on_link(ClientLink& link,
                                                              const LinkInfo& info) = 0;
 };
 
 struct ListenOptions {
+  // LengthPrefixed: every connection is a link at once. What is below the port is for WebSocket.
+  LinkInfo::Framing framing = LinkInfo::Framing::WebSocket;
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free port
   std::string path =
       "/stream";  // the WebSocket path; any other path is looked up in static_directory
-  std::vector<std::string> subprotocols = {"spotmesh.v1.json"};
+  std::vector<std::string> subprotocols = {"spotmesh.v1", "spotmesh.v1.json"};
   std::string static_directory;              // files served to GET; empty: none
   std::vector<std::string> allowed_origins;  // empty: any
 };
@@ -80,8 +83,8 @@ struct ListenOptions {
 class ClientLinks {
  public:
   virtual ~ClientLinks() = default;
-  // Binds and starts to accept. The value is the port that is bound. Unavailable when the address
-  // cannot be bound; the message names it.
+  // Binds and starts to accept. May be called once for each framing. The value is the port that is
+  // bound. Unavailable when the address cannot be bound; the message names it.
   virtual Result<std::uint16_t> listen(const ListenOptions& options, LinkAcceptor& acceptor) = 0;
   // Ends accepting; live links stay.
   virtual void stop_listening() = 0;

@@ -197,6 +197,7 @@ Result<void> ClientSession::push(const Message& message) {
   if (!is_live()) return fail(Error::unavailable("the client's session has ended"));
   auto frame = gateway_->encodings.encode(*protocol_, message);
   if (!frame) return fail(frame.error());
+  if (auto fits = protocol_->check_fits(*frame); !fits) return fits;
   auto pushed = outbound_.push(*std::move(frame));
   if (pushed) gateway_->metrics.pushes_out.add();
   return pushed;

@@ -7,6 +7,8 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/registration.hpp>
 
+#include "stream/handshake.hpp"
+
 namespace spotmesh::stream {
 namespace {
 
@@ -34,7 +36,29 @@ Gateway::Gateway(const objects::FrozenApplication& application, const objects::S
       seams(its_seams),
       make_caller(std::move(its_make_caller)),
       options(its_options),
-      catalog(catalog_of(application, its_type)) {}
+      catalog(catalog_of(application, its_type)),
+      handshakes(std::make_unique<Handshakes>(its_options.handshakes)) {}
+
+Gateway::~Gateway() = default;
+
+// Logged once for the first client that finds no room, and once for the first that finds some
+// again.
+bool Gateway::has_room() {
+  const bool is_full = sessions.size() >= options.sessions;
+  if (is_full) metrics.sessions_refused.add();
+  if (is_full_.exchange(is_full) == is_full) return !is_full;
+  seams.log.write(is_full ? LogLevel::Warning : LogLevel::Info, "session",
+                  is_full ? "clients are turned away: there is no room for another session"
+                          : "clients are taken again",
+                  {{"stream.sessions", std::to_string(options.sessions)}});
+  return !is_full;
+}
+
+wire::WebSocketClose Gateway::no_room() const {
+  return {wire::CloseCode::Overloaded,
+          fmt::format("this server has {} sessions, which is the most; try again later",
+                      options.sessions)};
+}
 
 objects::BindingIdentity Gateway::next_binding(const SessionId& session) {
   return {.session = session,

@@ -26,9 +26,14 @@
 #include "stream/session_directory.hpp"
 #include "stream/stream_metrics.hpp"
 #include "stream/stream_options.hpp"
+#include "wire/close_codes.hpp"
 #include "wire/packet_catalog.hpp"
 
 namespace spotmesh::stream {
+
+class Handshakes;
+
+inline constexpr const char* stopping_reason = "this server is shutting down";
 
 // All of it outlives every session, and so the StreamServer.
 struct StreamSeams {
@@ -55,6 +60,7 @@ class Gateway {
   Gateway(const objects::FrozenApplication& application, const objects::StreamType& type,
           objects::NodeIdentity identity, const StreamSeams& seams, MakeCaller make_caller,
           const StreamOptions& options);
+  ~Gateway();
 
   const objects::StreamType& type;
   const objects::NodeIdentity identity;
@@ -66,7 +72,13 @@ class Gateway {
   StreamMetrics metrics;
   PushEncodings encodings{metrics.pushes_encoded};
   SessionDirectory sessions;
+  const std::unique_ptr<Handshakes> handshakes;
+  std::atomic<bool> is_stopping{false};
 
+  // Whether there may be another session. Counts and logs what there is no room for.
+  bool has_room();
+  // What a client is told for which there is none.
+  wire::WebSocketClose no_room() const;
   // The identity of a new binding of that session.
   objects::BindingIdentity next_binding(const SessionId& session);
   // Whether the binding names a session of this run of the node.
@@ -77,6 +89,7 @@ class Gateway {
 
  private:
   std::atomic<std::uint64_t> binding_generation_{0};
+  std::atomic<bool> is_full_{false};  // as the last client that came found it
 };
 
 }  // namespace spotmesh::stream

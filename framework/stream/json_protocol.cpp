@@ -106,18 +106,9 @@ InboundEvent JsonProtocol::read_text(std::string_view text) const {
 }
 
 Result<std::string> JsonProtocol::payload_of(const Message& message) const {
-  const PacketDescriptor* descriptor = message.descriptor();
-  if (descriptor == nullptr) {
-    return fail(Error::invalid_operation("an empty message cannot be sent to a client"));
-  }
-  const wire::CatalogPacket* known = catalog_.find(descriptor->id);
-  if (known == nullptr) {
-    return fail(Error::not_configured(
-        fmt::format("clients cannot get packet '{}': the application does not name its schema; add "
-                    "it with Application::packets",
-                    descriptor->name)));
-  }
-  return wire::packet_to_json(*known, message.payload().view());
+  const auto known = packet_to_client(catalog_, message);
+  if (!known) return fail(known.error());
+  return wire::packet_to_json(**known, message.payload().view());
 }
 
 Result<SharedBytes> JsonProtocol::encode_push(const Message& message) const {
@@ -146,17 +137,6 @@ SharedBytes JsonProtocol::encode_close(const wire::WebSocketClose& close) const 
   Bytes out;
   wire::append_close_frame(out, close.code, close.reason);
   return SharedBytes(std::move(out));
-}
-
-Result<std::unique_ptr<SessionProtocol>> make_protocol(const LinkInfo& info,
-                                                       const wire::PacketCatalog& catalog,
-                                                       const StreamOptions& options) {
-  if (info.framing == LinkInfo::Framing::WebSocket && info.subprotocol == wire::json_subprotocol) {
-    return std::make_unique<JsonProtocol>(catalog, options.message_bytes);
-  }
-  return fail(
-      Error::not_found(fmt::format("no subprotocol {} here; there is {} over WebSocket",
-                                   wire::in_quotes(info.subprotocol), wire::json_subprotocol)));
 }
 
 }  // namespace spotmesh::stream

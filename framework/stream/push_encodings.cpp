@@ -18,26 +18,27 @@ Result<SharedBytes> PushEncodings::encode_anew(const SessionProtocol& protocol,
 Result<SharedBytes> PushEncodings::encode(const SessionProtocol& protocol, const Message& message) {
   const std::byte* payload = message.payload().view().data();
   if (payload == nullptr) return encode_anew(protocol, message);
+  const auto encoding = static_cast<std::size_t>(protocol.encoding());
   Slot& slot = slots_[slot_of(payload)];
+  const auto holds_it = [&] {
+    return slot.payload.view().data() == payload && slot.descriptor == message.descriptor();
+  };
   {
     std::lock_guard lock(slot.mutex);
-    if (slot.payload.view().data() == payload && slot.descriptor == message.descriptor() &&
-        slot.encoding == protocol.encoding()) {
-      return slot.frame;
-    }
+    if (holds_it() && !slot.frames[encoding].empty()) return slot.frames[encoding];
   }
   auto frame = encode_anew(protocol, message);
   if (!frame || frame->size() > longest_kept_bytes) return frame;
   // What the slot held is freed behind the lock.
   SharedBytes kept_payload = message.payload();
-  SharedBytes kept_frame = *frame;
-  {
-    std::lock_guard lock(slot.mutex);
+  decltype(slot.frames) kept_frames;
+  std::lock_guard lock(slot.mutex);
+  if (!holds_it()) {
     slot.descriptor = message.descriptor();
-    slot.encoding = protocol.encoding();
     std::swap(slot.payload, kept_payload);
-    std::swap(slot.frame, kept_frame);
+    std::swap(slot.frames, kept_frames);
   }
+  slot.frames[encoding] = *frame;
   return frame;
 }
 

@@ -14,7 +14,8 @@
 
 namespace spotmesh::stream {
 
-// Remembers the last pushes by the address of their payload, which a broadcast's receivers share.
+// Remembers the last pushes by the address of their payload, which a broadcast's receivers share,
+// once for each encoding among them.
 // The payload is kept along with the frame, so that no other can come to lie at its address.
 // Bounded in number and bytes. Any thread.
 class PushEncodings {
@@ -33,9 +34,8 @@ class PushEncodings {
   struct Slot {
     std::mutex mutex;
     const PacketDescriptor* descriptor = nullptr;
-    Encoding encoding{};
     SharedBytes payload;
-    SharedBytes frame;
+    std::array<SharedBytes, encoding_count> frames;  // by Encoding; empty: not made yet
   };
 
   static std::size_t slot_of(const std::byte* payload);

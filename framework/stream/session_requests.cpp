@@ -32,6 +32,7 @@ void ClientSession::on_event(InboundEvent event) {
     case InboundEvent::Kind::Failed:
       return close(SessionEnding::broke_protocol(std::move(event.close)));
     case InboundEvent::Kind::NeedMoreBytes:
+    case InboundEvent::Kind::Hello:
     case InboundEvent::Kind::Ping:
     case InboundEvent::Kind::Pong:
       return;
@@ -122,6 +123,9 @@ void ClientSession::send_reply(wire::RequestSeq seq, const Result<Message>& repl
   StreamMetrics& metrics = gateway_->metrics;
   if (reply) {
     auto frame = protocol_->encode_reply(seq, *reply);
+    if (frame) {
+      if (auto fits = protocol_->check_fits(*frame); !fits) frame = fail(fits.error());
+    }
     if (frame) {
       metrics.replies_out.add();
       outbound_.answer(*std::move(frame));

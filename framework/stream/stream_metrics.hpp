@@ -10,7 +10,10 @@ using objects::Count;
 struct StreamMetrics {
   Count sessions;  // open now; goes down, too
   Count sessions_opened;
-  Count sessions_refused;  // turned away because the gateway was full
+  Count sessions_refused;    // turned away because the gateway was full
+  Count handshakes;          // connections that have not said Hello; goes down, too
+  Count handshakes_refused;  // broke the protocol, or do not fit this server's schema
+  Count handshakes_expired;  // said nothing in time, or had to make room for others
   // Why sessions ended.
   Count closed_by_client;
   Count closed_by_server;

@@ -18,6 +18,9 @@ struct StreamOptions {
   std::size_t requests_in_flight = limits::stream_requests_in_flight;
   Duration request_timeout = limits::stream_request_timeout;
   std::size_t bound_actors = limits::stream_bound_actors;
+  Duration handshake_timeout = limits::stream_handshake_timeout;
+  // Links that have not said Hello; one more pushes out the oldest.
+  std::size_t handshakes = 1024;
   Duration heartbeat_interval = limits::stream_heartbeat_interval;
   Duration replaced_close_delay = limits::replaced_session_close_delay;
 };

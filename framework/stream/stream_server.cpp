@@ -3,9 +3,8 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "stream/client_session.hpp"
+#include "stream/handshake.hpp"
 
 namespace spotmesh::stream {
 namespace {
@@ -24,6 +23,25 @@ class StreamServer::SessionLink final : public ClientLinkHandler {
 
  private:
   SessionDirectory::SessionRef session_;
+};
+
+class StreamServer::HandshakeLink final : public ClientLinkHandler {
+ public:
+  explicit HandshakeLink(runtime::Ref<Handshake> handshake) : handshake_(std::move(handshake)) {}
+  void on_bytes(ByteView bytes) override {
+    if (const auto& session = handshake_->session()) return session->on_bytes(bytes);
+    handshake_->on_bytes(bytes);
+  }
+  void on_drained() override {
+    if (const auto& session = handshake_->session()) session->on_drained();
+  }
+  void on_closed(std::string_view reason) override {
+    if (const auto& session = handshake_->session()) return session->on_link_closed(reason);
+    handshake_->on_closed();
+  }
+
+ private:
+  runtime::Ref<Handshake> handshake_;
 };
 
 class StreamServer::RefusedLink final : public ClientLinkHandler {
@@ -51,41 +69,32 @@ StreamServer::~StreamServer() { abandon(); }
 
 Result<std::shared_ptr<ClientLinkHandler>> StreamServer::on_link(ClientLink& link,
                                                                  const LinkInfo& info) {
-  if (is_stopping_.load()) return fail(Error::shutting_down("this server is shutting down"));
+  if (gateway_->is_stopping.load()) return fail(Error::shutting_down(stopping_reason));
   auto protocol = make_protocol(info, gateway_->catalog, gateway_->options);
   if (!protocol) return fail(protocol.error());
-  if (gateway_->sessions.size() >= gateway_->options.sessions) {
-    gateway_->metrics.sessions_refused.add();
-    note_fullness(true);
+  if (!gateway_->has_room()) {
     if (refused_links_->fetch_add(1) < most_refused_links) return turn_away(link, **protocol);
     refused_links_->fetch_sub(1);
     return fail(Error::capacity_exceeded("this server has no room for another session"));
   }
-  note_fullness(false);
+  if ((*protocol)->begins_with_hello()) {
+    const auto handshake =
+        runtime::make_ref<Handshake>(gateway_, link, info.remote_address, *std::move(protocol));
+    handshake->start();
+    if (gateway_->is_stopping.load()) handshake->shut_down(stopping_reason);
+    return std::make_shared<HandshakeLink>(handshake);
+  }
   const auto session =
       runtime::make_ref<ClientSession>(gateway_, link, info.remote_address, *std::move(protocol));
   session->start();
   // stop() may have looked at the sessions just before this one was among them.
-  if (is_stopping_.load()) session->close(SessionEnding::shutdown("this server is shutting down"));
+  if (gateway_->is_stopping.load()) session->close(SessionEnding::shutdown(stopping_reason));
   return std::make_shared<SessionLink>(session);
-}
-
-// Once for the first client that finds no room, and once for the first that finds some again.
-void StreamServer::note_fullness(bool is_full) {
-  if (is_full_.exchange(is_full) == is_full) return;
-  gateway_->seams.log.write(is_full ? LogLevel::Warning : LogLevel::Info, "session",
-                            is_full
-                                ? "clients are turned away: there is no room for another session"
-                                : "clients are taken again",
-                            {{"stream.sessions", std::to_string(gateway_->options.sessions)}});
 }
 
 std::shared_ptr<ClientLinkHandler> StreamServer::turn_away(ClientLink& link,
                                                            const SessionProtocol& protocol) {
-  link.send({protocol.encode_close(
-      {wire::CloseCode::Overloaded,
-       fmt::format("this server has {} sessions, which is the most; try again later",
-                   gateway_->options.sessions)})});
+  link.send({protocol.encode_close(gateway_->no_room())});
   link.close_after_flush();
   return std::make_shared<RefusedLink>(refused_links_);
 }
@@ -120,7 +129,8 @@ void StreamServer::on_actor_gone(const objects::BindingIdentity& binding, const 
 }
 
 void StreamServer::stop(const std::string& reason, std::function<void()> stopped) {
-  is_stopping_.store(true);
+  gateway_->is_stopping.store(true);
+  for (const auto& handshake : gateway_->handshakes->all()) handshake->shut_down(reason);
   for (const auto& session : gateway_->sessions.all()) {
     session->close(SessionEnding::shutdown(reason));
   }
@@ -128,7 +138,8 @@ void StreamServer::stop(const std::string& reason, std::function<void()> stopped
 }
 
 void StreamServer::abandon() {
-  is_stopping_.store(true);
+  gateway_->is_stopping.store(true);
+  for (const auto& handshake : gateway_->handshakes->all()) handshake->abandon();
   for (const auto& session : gateway_->sessions.all()) session->abandon();
 }
 

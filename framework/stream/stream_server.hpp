@@ -42,7 +42,8 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
   void on_replaced(const objects::BindingIdentity& old_binding, const ActorRef& actor) override;
   void on_actor_gone(const objects::BindingIdentity& binding, const ActorId& actor) override;
 
-  // Takes no more links and closes every session with 1001 and this reason. `stopped` is called
+  // Takes no more links and closes every session, and every link that has none yet, with 1001 and
+  // this reason. `stopped` is called
   // once: when every disconnect callback has ended and every link is closed. May be called again.
   void stop(const std::string& reason, std::function<void()> stopped);
   // Cuts every link and ends every session without a callback: a crash, or an end that does not
@@ -54,16 +55,14 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
 
  private:
   class SessionLink;
+  class HandshakeLink;
   class RefusedLink;
 
   // Null when the binding names no living session of this run of the node.
   SessionDirectory::SessionRef session_of(const objects::BindingIdentity& binding) const;
   std::shared_ptr<ClientLinkHandler> turn_away(ClientLink& link, const SessionProtocol& protocol);
-  void note_fullness(bool is_full);
 
   const std::shared_ptr<Gateway> gateway_;
-  std::atomic<bool> is_stopping_{false};
-  std::atomic<bool> is_full_{false};  // as the last client that came found it
   const std::shared_ptr<std::atomic<std::size_t>> refused_links_;  // being told so
 };
 

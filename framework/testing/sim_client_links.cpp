@@ -17,33 +17,51 @@ SimClientLinks::~SimClientLinks() { crash(); }
 
 Result<std::uint16_t> SimClientLinks::listen(const stream::ListenOptions& options,
                                              stream::LinkAcceptor& acceptor) {
-  if (acceptor_ != nullptr) {
-    return fail(Error::unavailable("port " + std::to_string(options_.port) + " of " +
-                                   options_.host + " is already listened on"));
+  Door& opened = door(options.framing);
+  if (opened.acceptor != nullptr) {
+    return fail(Error::unavailable("port " + std::to_string(opened.options.port) + " of " +
+                                   opened.options.host + " is already listened on"));
   }
-  options_ = options;
-  if (options_.port == 0) options_.port = next_port_++;
-  acceptor_ = &acceptor;
-  return options_.port;
+  opened.options = options;
+  if (opened.options.port == 0) opened.options.port = next_port_++;
+  opened.acceptor = &acceptor;
+  return opened.options.port;
 }
 
-void SimClientLinks::stop_listening() { acceptor_ = nullptr; }
+void SimClientLinks::stop_listening() {
+  web_socket_.acceptor = nullptr;
+  tcp_.acceptor = nullptr;
+}
 
 Result<std::shared_ptr<SimConnection>> SimClientLinks::connect(SimPeer& peer,
                                                                std::string_view subprotocol,
                                                                std::string_view remote_address) {
-  if (acceptor_ == nullptr) return fail(Error::not_found("connection refused: nobody listens"));
-  if (std::ranges::find(options_.subprotocols, subprotocol) == options_.subprotocols.end()) {
+  const auto& offered = web_socket_.options.subprotocols;
+  if (web_socket_.acceptor != nullptr && std::ranges::find(offered, subprotocol) == offered.end()) {
     return fail(
         Error::not_found("subprotocol '" + std::string(subprotocol) + "' is not offered here"));
   }
-  std::erase_if(links_, [](const auto& link) { return !link->is_open(); });
-  auto link = std::make_shared<SimLink>(time_, random_, conditions_, peer);
   stream::LinkInfo info;
   info.subprotocol = subprotocol;
-  info.path = options_.path;
+  info.path = web_socket_.options.path;
   info.remote_address = remote_address;
-  auto handler = acceptor_->on_link(*link, info);
+  return enter(peer, web_socket_, info);
+}
+
+Result<std::shared_ptr<SimConnection>> SimClientLinks::connect_tcp(
+    SimPeer& peer, std::string_view remote_address) {
+  stream::LinkInfo info;
+  info.framing = stream::LinkInfo::Framing::LengthPrefixed;
+  info.remote_address = remote_address;
+  return enter(peer, tcp_, info);
+}
+
+Result<std::shared_ptr<SimConnection>> SimClientLinks::enter(SimPeer& peer, const Door& door,
+                                                             const stream::LinkInfo& info) {
+  if (door.acceptor == nullptr) return fail(Error::not_found("connection refused: nobody listens"));
+  std::erase_if(links_, [](const auto& link) { return !link->is_open(); });
+  auto link = std::make_shared<SimLink>(time_, random_, conditions_, peer);
+  auto handler = door.acceptor->on_link(*link, info);
   if (!handler) {
     link->forget_peer();
     return fail(handler.error());
@@ -54,7 +72,7 @@ Result<std::shared_ptr<SimConnection>> SimClientLinks::connect(SimPeer& peer,
 }
 
 void SimClientLinks::crash() {
-  acceptor_ = nullptr;
+  stop_listening();
   for (const auto& link : std::exchange(links_, {})) link->crash();
 }
 

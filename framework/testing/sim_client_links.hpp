@@ -32,6 +32,9 @@ class SimClientLinks final : public stream::ClientLinks {
   // when nobody listens or the subprotocol is not offered, else the acceptor's.
   Result<std::shared_ptr<SimConnection>> connect(SimPeer& peer, std::string_view subprotocol,
                                                  std::string_view remote_address = "client");
+  // The same over TCP without WebSocket.
+  Result<std::shared_ptr<SimConnection>> connect_tcp(SimPeer& peer,
+                                                     std::string_view remote_address = "client");
   // The node's process is gone: its handlers hear nothing, every client learns of a reset.
   void crash();
 
@@ -42,9 +45,20 @@ class SimClientLinks final : public stream::ClientLinks {
  private:
   SimTime& time_;
   Random& random_;
+  struct Door {
+    stream::ListenOptions options;
+    stream::LinkAcceptor* acceptor = nullptr;
+  };
+
+  Door& door(stream::LinkInfo::Framing framing) {
+    return framing == stream::LinkInfo::Framing::WebSocket ? web_socket_ : tcp_;
+  }
+  Result<std::shared_ptr<SimConnection>> enter(SimPeer& peer, const Door& door,
+                                               const stream::LinkInfo& info);
+
   LinkConditions conditions_;
-  stream::ListenOptions options_;
-  stream::LinkAcceptor* acceptor_ = nullptr;
+  Door web_socket_;
+  Door tcp_;
   std::uint16_t next_port_ = 40'000;
   // Links are kept here until they have ended, whoever else has let go of them.
   std::vector<std::shared_ptr<SimLink>> links_;

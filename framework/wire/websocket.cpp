@@ -54,6 +54,11 @@ void apply_mask(std::span<std::byte> data, MaskKey key, std::size_t offset) {
   for (; i < data.size(); ++i) data[i] ^= rotated[i % rotated.size()];
 }
 
+void append_frame_header(Bytes& out, WebSocketOpcode opcode, std::size_t payload_bytes) {
+  append_byte(out, final_bit | static_cast<std::uint8_t>(opcode));
+  append_length(out, payload_bytes, 0);
+}
+
 void append_frame(Bytes& out, WebSocketOpcode opcode, ByteView payload, std::optional<MaskKey> mask,
                   bool is_final) {
   assert(!is_control(opcode) || (is_final && payload.size() <= max_control_payload_bytes));

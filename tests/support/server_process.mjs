@@ -21,6 +21,7 @@ export const sourceDirectory = required('SPOTMESH_SOURCE_DIR');
 export const serverEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('SPOTMESH_')));
 
+const TCP = /^ready: .*tcp:\/\/127\.0\.0\.1:(\d+)/;
 const READY = /^ready: .*http:\/\/127\.0\.0\.1:(\d+)/;
 
 // A port that was free a moment ago, for a server that has to come back on the same one.
@@ -73,6 +74,7 @@ export class ServerProcess {
           const ready = READY.exec(line);
           if (ready) {
             this.port = Number(ready[1]);
+            this.tcpPort = Number(TCP.exec(line)?.[1] ?? 0);
             resolve();
           }
         });

@@ -55,6 +55,7 @@ GatewayFixture::GatewayFixture(StreamOptions stream_options,
       stream_options);
   bindings.set_routes(*server);
   REQUIRE(links.listen({}, *server));
+  REQUIRE(links.listen({.framing = LinkInfo::Framing::LengthPrefixed}, *server));
 }
 
 GatewayFixture::~GatewayFixture() {
