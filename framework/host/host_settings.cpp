@@ -100,6 +100,7 @@ std::optional<HostAndPort> parse_host_and_port(std::string_view text) {
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (is_bracketed) host = host.substr(1, host.size() - 2);
   if (host.empty() || is_bracketed != host.contains(':')) return std::nullopt;
+  if (host.find_first_of("[]") != host.npos) return std::nullopt;
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;

@@ -55,23 +55,26 @@ void Handshake::start() {
   }
 }
 
-void Handshake::on_bytes(ByteView bytes) {
+SessionDirectory::SessionRef Handshake::on_bytes(ByteView bytes) {
+  SessionDirectory::SessionRef session;
   {
     std::lock_guard lock(mutex_);
-    if (link_ == nullptr) return;
+    if (link_ == nullptr) return {};
     gateway_->metrics.bytes_in.add(static_cast<std::int64_t>(bytes.size()));
     ByteView rest = bytes;
     while (take_locked(protocol_->next(rest))) {
     }
     bytes = rest;
-    if (link_ != nullptr) return;
+    if (link_ != nullptr) return {};
+    session = std::exchange(session_, {});
   }
   leave();
-  if (!session_) return;
-  session_->start();
+  if (!session) return {};
+  session->start();
   // The server's stop() may have looked at the sessions just before this one was among them.
-  if (gateway_->is_stopping.load()) session_->close(SessionEnding::shutdown(stopping_reason));
-  session_->on_bytes(bytes);
+  if (gateway_->is_stopping.load()) session->close(SessionEnding::shutdown(stopping_reason));
+  session->on_bytes(bytes);
+  return session;
 }
 
 bool Handshake::take_locked(InboundEvent event) {

@@ -30,10 +30,9 @@ class Handshake final : public runtime::RefCounted {
 
   void start();
 
-  // The link's calls. The session, from the moment on when there is one.
-  void on_bytes(ByteView bytes);
+  // The link's calls. Once on_bytes() has returned a session, all that follows is that one's.
+  SessionDirectory::SessionRef on_bytes(ByteView bytes);
   void on_closed();
-  const SessionDirectory::SessionRef& session() const { return session_; }
 
   // Too late, or others need the place.
   void expire(std::string reason);
@@ -60,11 +59,10 @@ class Handshake final : public runtime::RefCounted {
   const std::string remote_address_;
   Timer timer_;
 
-  std::mutex mutex_;  // guards all below but session_
+  std::mutex mutex_;  // guards all below
   ClientLink* link_;  // null once the link is somebody else's or on its way out
   std::unique_ptr<SessionProtocol> protocol_;
-
-  SessionDirectory::SessionRef session_;  // the link's calls alone
+  SessionDirectory::SessionRef session_;  // made, and not started yet
 };
 
 // The links that have not said Hello, oldest first: one too many pushes out the oldest, so that who

@@ -29,19 +29,21 @@ class StreamServer::HandshakeLink final : public ClientLinkHandler {
  public:
   explicit HandshakeLink(runtime::Ref<Handshake> handshake) : handshake_(std::move(handshake)) {}
   void on_bytes(ByteView bytes) override {
-    if (const auto& session = handshake_->session()) return session->on_bytes(bytes);
-    handshake_->on_bytes(bytes);
+    if (session_) return session_->on_bytes(bytes);
+    session_ = handshake_->on_bytes(bytes);
+    if (session_) handshake_ = {};
   }
   void on_drained() override {
-    if (const auto& session = handshake_->session()) session->on_drained();
+    if (session_) session_->on_drained();
   }
   void on_closed(std::string_view reason) override {
-    if (const auto& session = handshake_->session()) return session->on_link_closed(reason);
+    if (session_) return session_->on_link_closed(reason);
     handshake_->on_closed();
   }
 
  private:
-  runtime::Ref<Handshake> handshake_;
+  runtime::Ref<Handshake> handshake_;  // until there is a session
+  SessionDirectory::SessionRef session_;
 };
 
 class StreamServer::RefusedLink final : public ClientLinkHandler {

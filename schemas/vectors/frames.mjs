@@ -53,7 +53,9 @@ function maySendClose(code) {
 }
 
 function checkText(name, body, most) {
-  if (body.length > most) refuse(`the text of ${name} has ${body.length} bytes, ${most} is the most`);
+  if (body.length > most) {
+    refuse(`the text of ${name} has ${body.length} bytes, ${most} is the most`);
+  }
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
@@ -126,7 +128,7 @@ export function splitTcp(bytes, mostBytes) {
   return { frames, rest };
 }
 
-// ---- Hello and Welcome: what of FlatBuffers they need ---------------------------------------------
+// ---- Hello and Welcome: what of FlatBuffers they need -------------------------------------------
 
 class Table {
   constructor(bytes, at) {

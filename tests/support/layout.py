@@ -57,7 +57,7 @@ WORLD_FREE = ["base", "runtime", "wire", "location", "mesh", "objects", "stream"
 # Third-party headers by prefix, and the path prefixes that may include them.
 THIRD_PARTY = {
     "boost/": ["framework/net/", "framework/host/admin", "framework/store/redis/event_loop",
-               "tests/unit/net/", "tests/fuzz/"],
+               "tests/unit/net/", "tests/unit/client/beast_", "tests/fuzz/"],
     "sqlite3.h": ["framework/store/sqlite/", "tests/unit/store_sqlite/"],
     "hiredis/": ["framework/store/redis/"],
     "imgui": ["tools/visualizer/"],

@@ -144,7 +144,8 @@ class FrameClient extends Conversation {
 
   write(packet, payload, seq) {
     const body = this.#packets.encode(packet, payload);
-    this.carry(writeFrame(seq === 0 ? 'OneWay' : 'Request', { packet: packetId(packet), seq, body }));
+    const kind = seq === 0 ? 'OneWay' : 'Request';
+    this.carry(writeFrame(kind, { packet: packetId(packet), seq, body }));
   }
 
   take(bytes) {

@@ -77,8 +77,10 @@ export class Packets {
 
   #writeTable(builder, name, value) {
     const fields = this.#schema[name].table;
-    const offsets = fields.map(({ name: field, type }) => (
-      value[field] == null || this.#scalarOf(type) ? 0 : this.#writeOffset(builder, type, value[field])));
+    const offsets = fields.map(({ name: field, type }) => {
+      const isInline = value[field] == null || this.#scalarOf(type) !== null;
+      return isInline ? 0 : this.#writeOffset(builder, type, value[field]);
+    });
     builder.startObject(fields.length);
     fields.forEach(({ name: field, type, default: fallback = 0 }, slot) => {
       const scalar = this.#scalarOf(type);

@@ -101,8 +101,8 @@ test('Welcome tells what the server allows', { timeout: TEST_MS }, withServer(as
   }
 }, ['--stream.message_bytes=5000', '--stream.heartbeat_interval=2s']));
 
-test('a client of another schema learns which packet does not fit', { timeout: TEST_MS }, withServer(
-  async (server) => {
+test('a client of another schema learns which packet does not fit', { timeout: TEST_MS },
+  withServer(async (server) => {
     const changed = {
       ...tictactoe,
       'tictactoe.PlaceMark': { table: [{ name: 'cell', type: 'ubyte' }] },
@@ -114,8 +114,8 @@ test('a client of another schema learns which packet does not fit', { timeout: T
     await assert.rejects(FORMS.binary(server, { version: 2 }), /4008.*version 1/);
   }));
 
-test('a client that is silent is pinged over each form, and stays', { timeout: TEST_MS }, withServer(
-  async (server) => {
+test('a client that is silent is pinged over each form, and stays', { timeout: TEST_MS },
+  withServer(async (server) => {
     const clients = await Promise.all(
       Object.keys(FORMS).map((form) => player(server, form, `silent-${form}`)));
     // Its pongs keep it alive far beyond two heartbeats.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the clients need below the given build folder, once per lock file, and runs the tests.
+# Installs what the clients need below the given build folder, once per lock file, and runs the
+# tests.
 #
 #   tests/e2e/stream_clients/run.sh FOLDER
 set -euo pipefail
