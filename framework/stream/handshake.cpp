@@ -48,6 +48,7 @@ Handshake::Handshake(std::shared_ptr<Gateway> gateway, ClientLink& link, std::st
 
 void Handshake::start() {
   gateway_->metrics.handshakes.add();
+  gateway_->sessions.add_coming();
   gateway_->seams.timers.arm(timer_,
                              gateway_->seams.clock.now() + gateway_->options.handshake_timeout);
   if (const auto oldest = gateway_->handshakes->add(Ref(this))) {
@@ -68,9 +69,10 @@ SessionDirectory::SessionRef Handshake::on_bytes(ByteView bytes) {
     if (link_ != nullptr) return {};
     session = std::exchange(session_, {});
   }
+  if (session) session->start();
+  // Not before: a server that stops waits for who is among the sessions or here.
   leave();
   if (!session) return {};
-  session->start();
   // The server's stop() may have looked at the sessions just before this one was among them.
   if (gateway_->is_stopping.load()) session->close(SessionEnding::shutdown(stopping_reason));
   session->on_bytes(bytes);
@@ -163,6 +165,7 @@ void Handshake::leave() {
   if (!gateway_->handshakes->remove(*this)) return;
   gateway_->seams.timers.cancel(timer_);
   gateway_->metrics.handshakes.add(-1);
+  gateway_->sessions.remove_coming();
 }
 
 Ref<Handshake> Handshakes::add(Ref<Handshake> handshake) {

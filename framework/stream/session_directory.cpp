@@ -14,6 +14,7 @@ void SessionDirectory::add(const SessionId& id, SessionRef session) {
   std::lock_guard lock(shard.mutex);
   shard.sessions.emplace(id, std::move(session));
   size_.fetch_add(1);
+  living_.fetch_add(1);
 }
 
 SessionDirectory::SessionRef SessionDirectory::find(const SessionId& id) const {
@@ -33,7 +34,12 @@ void SessionDirectory::remove(const SessionId& id) {
     removed = std::move(found->second);
     shard.sessions.erase(found);
   }
-  if (size_.fetch_sub(1) == 1) tell_if_empty();
+  size_.fetch_sub(1);
+  remove_coming();
+}
+
+void SessionDirectory::remove_coming() {
+  if (living_.fetch_sub(1) == 1) tell_if_empty();
 }
 
 std::vector<SessionDirectory::SessionRef> SessionDirectory::all() const {
@@ -50,7 +56,7 @@ void SessionDirectory::when_empty(std::function<void()> empty) {
     std::lock_guard lock(empty_mutex_);
     when_empty_.push_back(std::move(empty));
   }
-  if (size() == 0) tell_if_empty();
+  if (living_.load() == 0) tell_if_empty();
 }
 
 void SessionDirectory::tell_if_empty() {

@@ -32,7 +32,13 @@ class SessionDirectory {
   std::vector<SessionRef> all() const;
   std::size_t size() const { return size_.load(); }
 
-  // `empty` is called once, by whoever removes the last session; at once when there is none.
+  // A link that may yet become a session. Each add_coming() is followed by one remove_coming(),
+  // which comes after the add() of what became of it.
+  void add_coming() { living_.fetch_add(1); }
+  void remove_coming();
+
+  // `empty` is called once, by whoever removes the last session or the last link that might have
+  // become one; at once when there is neither.
   void when_empty(std::function<void()> empty);
 
  private:
@@ -46,6 +52,7 @@ class SessionDirectory {
 
   mutable std::array<Shard, 16> shards_;
   std::atomic<std::size_t> size_{0};
+  std::atomic<std::size_t> living_{0};  // sessions, and what may become one
   std::mutex empty_mutex_;
   std::vector<std::function<void()>> when_empty_;
 };

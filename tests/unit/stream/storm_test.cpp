@@ -20,6 +20,9 @@
 #include "support/manual_time.hpp"
 #include "support/small_pool.hpp"
 #include "testing/sim_store.hpp"
+#include "wire/length_prefix.hpp"
+#include "wire/stream_binary.hpp"
+#include "wire/stream_handshake.hpp"
 #include "wire/websocket.hpp"
 
 using namespace spotmesh;
@@ -231,6 +234,46 @@ void live_one_connection(StreamServer& server, Random& random) {
   handler->on_closed("over");
 }
 
+Bytes tcp_frame(const wire::BinaryFrame& frame) {
+  Bytes bytes;
+  wire::append_length_prefix(
+      bytes, static_cast<std::uint32_t>(wire::binary_header_bytes + frame.body.size()));
+  wire::append_binary_frame(bytes, frame);
+  return bytes;
+}
+
+// One connection that begins with a Hello, or with less; whether it was taken.
+bool live_one_tcp_connection(StreamServer& server, Random& random) {
+  StormLink link;
+  LinkInfo info;
+  info.framing = LinkInfo::Framing::LengthPrefixed;
+  auto accepted = server.on_link(link, info);
+  if (!accepted) return false;
+  const std::shared_ptr<ClientLinkHandler> handler = *std::move(accepted);
+  const Bytes body = wire::write_stream_hello({});
+  const Bytes hello = tcp_frame({.kind = wire::BinaryKind::Hello, .body = body});
+  const Bytes text = PacketTraits<chat::Say>::encode(chat::Say{.text = "hey"});
+  const Bytes say = tcp_frame({.kind = wire::BinaryKind::OneWay,
+                               .packet = PacketTraits<chat::Say>::descriptor().id,
+                               .body = text});
+  switch (random_below(random, 4)) {
+    case 0:
+      link.wait_until_ending();  // too late, or pushed out
+      break;
+    case 1:
+      handler->on_bytes(say);
+      link.wait_until_ending();
+      break;
+    default:
+      handler->on_bytes(ByteView(hello).first(10));
+      handler->on_bytes(ByteView(hello).subspan(10));
+      for (int n = 0; n < 20 && link.wait_until_read(); ++n) handler->on_bytes(say);
+      break;
+  }
+  handler->on_closed("over");
+  return true;
+}
+
 struct QuietLog final : LogSink {
   bool is_enabled(LogLevel) const override { return false; }
   void write(LogLevel, std::string_view, std::string, std::vector<LogField>) override {}
@@ -288,6 +331,8 @@ class StormGateway {
             StreamOptions{.outbound_bytes = 4096,
                           .slow_reader_time = 1ms,
                           .inbound_jobs = 8,
+                          .handshake_timeout = 2ms,
+                          .handshakes = 3,
                           .replaced_close_delay = 1ms}) {
     bindings_.set_routes(*server_);
   }
@@ -381,5 +426,33 @@ TEST_CASE("a storm of clients, pushes, take-overs and ends on many threads leave
   CHECK(gateway.totals().connected == client_threads * connections_per_thread);
   CHECK(gateway.totals().disconnected == gateway.totals().connected);
   CHECK(gateway.server().metrics().sessions.value() == 0);
+  gateway.end_threads();
+}
+
+TEST_CASE(
+    "handshakes that come, expire, push each other out and are stopped leave nothing behind") {
+  constexpr unsigned client_threads = 4;
+  StormGateway gateway;
+  std::atomic<int> taken{0};
+  std::vector<std::thread> clients;
+  for (unsigned i = 0; i < client_threads; ++i) {
+    clients.emplace_back([&gateway, &taken, i] {
+      spotmesh::testing::TestRandom own(i);
+      while (live_one_tcp_connection(gateway.server(), own)) ++taken;
+    });
+  }
+  const StreamMetrics& metrics = gateway.server().metrics();
+  while (taken < 400) std::this_thread::yield();
+  // In the middle of it.
+  REQUIRE(gateway.stop());
+  for (std::thread& client : clients) client.join();
+
+  CHECK(metrics.handshakes.value() == 0);
+  CHECK(metrics.handshakes_expired.value() > 0);
+  CHECK(metrics.handshakes_refused.value() > 0);
+  REQUIRE(gateway.stop());
+  CHECK(gateway.server().session_count() == 0);
+  CHECK(gateway.totals().connected > 0);
+  CHECK(gateway.totals().disconnected == gateway.totals().connected);
   gateway.end_threads();
 }
