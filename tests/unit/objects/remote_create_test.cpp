@@ -8,11 +8,10 @@
 #include "checks.hpp"
 #include "location/keys.hpp"
 #include "location/records.hpp"
+#include "many_nodes.hpp"
 #include "objects/capacity.hpp"
 #include "objects/creations.hpp"
 #include "objects/lease_driver.hpp"
-#include "objects/node_directory.hpp"
-#include "one_node.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::objects;
@@ -33,12 +32,6 @@ struct Placed {
     };
     REQUIRE(sim.world.run_until(know_each_other, 60s) == testing::SimOutcome::Done);
     hooks.journal.take();
-  }
-  static bool sees_alive(TestNode& node, TestNode& other) {
-    const auto* descriptor = node.core().directory->find(other.self());
-    return descriptor != nullptr && node.core().lease->environment().owners.verdict(
-                                        location::run_of(descriptor->stamp), node.core().now()) ==
-                                        location::OwnerVerdict::Alive;
   }
   Capacity::Usage actors_of(TestNode& node) {
     return node.core().capacity->actors(*node.core().application.find_mesh("play"));

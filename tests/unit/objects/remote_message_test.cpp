@@ -64,6 +64,15 @@ void play_from(TestNode& caller, TwoNodes& game) {
   CHECK(caller.request<probe::Answer>("anna", probe::Ask{})->text == "anna asked 3");
 }
 
+// Each Poke is answered once the latch is open.
+void hold_pokes(TwoNodes& game, Latch& latch) {
+  game.hooks.poke = [&latch](ActorContext&, SpotContext&,
+                             const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+}
+
 }  // namespace
 
 TEST_CASE("messages are the same for an object of this node and of another",
@@ -116,11 +125,7 @@ TEST_CASE("a request past its deadline is not handled, and a late reply is count
   game.one->born("anna", "pawn");
   REQUIRE(game.two->request<probe::Answer>("anna", probe::Ask{}).has_value());
   Latch latch;
-  game.hooks.poke = [&](ActorContext&, SpotContext&,
-                        const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await latch.wait();
-    co_return probe::Poked{};
-  };
+  hold_pokes(game, latch);
   const Instant begun = game.two->sim().clock().now();
   check_error(game.two->request<probe::Poked>("anna", probe::Poke{}, 1s),
               ErrorKind::DeadlineExceeded, "anna");
@@ -142,11 +147,7 @@ TEST_CASE("a full mailbox of another node is Unavailable to a request and counte
   TwoNodes game(1, {.mailbox = {.application_jobs = 4}});
   game.one->born("anna", "pawn");
   Latch latch;
-  game.hooks.poke = [&](ActorContext&, SpotContext&,
-                        const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await latch.wait();
-    co_return probe::Poked{};
-  };
+  hold_pokes(game, latch);
   auto busy = game.two->begin<Result<probe::Poked>>([](Context& context) {
     return context.actors().request<probe::Poked>("anna", probe::Poke{}).submit();
   });
@@ -262,11 +263,7 @@ TEST_CASE("the end of an owner's run ends every request under way at once", "[ME
   game.one->born("anna", "pawn");
   REQUIRE(game.two->request<probe::Answer>("anna", probe::Ask{}).has_value());
   Latch latch;
-  game.hooks.poke = [&](ActorContext&, SpotContext&,
-                        const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await latch.wait();
-    co_return probe::Poked{};
-  };
+  hold_pokes(game, latch);
   auto outcome = game.two->begin<Result<probe::Poked>>([](Context& context) {
     return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(60s).submit();
   });
@@ -286,11 +283,7 @@ TEST_CASE("a request that waits at a node which stops is Unavailable, for its ow
   TwoNodes game;
   game.one->born("anna", "pawn");
   Latch latch;
-  game.hooks.poke = [&](ActorContext&, SpotContext&,
-                        const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await latch.wait();
-    co_return probe::Poked{};
-  };
+  hold_pokes(game, latch);
   std::vector<Result<probe::Answer>> outcomes;
   const auto done = game.two->begin<int>([&](Context& context) -> Task<int> {
     auto handled =

@@ -17,6 +17,19 @@ struct ThreeNodes : TwoNodes {
     three.emplace(sim, app, "three");
     REQUIRE(three->start().has_value());
   }
+  // Anna has been on two, where one knows her to be; a second note stands on the way to her there,
+  // and she comes to live on `next`, where one's third is to go.
+  void move_while_parted(TestNode& next) {
+    two->born("anna", "pawn");
+    note(*one, "first");
+    run_for(100ms);
+    part();
+    note(*one, "second");
+    destroy_on(*two);
+    next.born("anna", "pawn");
+    one->core().router->forget_routes();
+    note(*one, "third");
+  }
   void destroy_on(TestNode& node) { REQUIRE(node.destroy(*node.find("anna")).value()); }
   void note(TestNode& from, const std::string& text) {
     auto sent = from.begin<Result<void>>([text](Context& context) {
@@ -41,16 +54,7 @@ struct ThreeNodes : TwoNodes {
 TEST_CASE("a message does not overtake an older one that waits on the way to a former owner",
           "[RACE-02][TURN-01]") {
   ThreeNodes game;
-  game.two->born("anna", "pawn");
-  game.note(*game.one, "first");
-  game.run_for(100ms);
-  // The second stands on the way to two while anna goes to three, and the third wants to go there.
-  game.part();
-  game.note(*game.one, "second");
-  game.destroy_on(*game.two);
-  game.three->born("anna", "pawn");
-  game.one->core().router->forget_routes();
-  game.note(*game.one, "third");
+  game.move_while_parted(*game.three);
   game.run_for(500ms);
   // … and back, where the second would be welcome again.
   CHECK(game.notes() == std::vector<std::string>{"first"});
@@ -96,14 +100,7 @@ TEST_CASE(
 
 TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TURN-01]") {
   ThreeNodes game;
-  game.two->born("anna", "pawn");
-  game.note(*game.one, "first");
-  game.run_for(100ms);
-  game.part();
-  game.note(*game.one, "second");
-  game.destroy_on(*game.two);
-  game.one->born("anna", "pawn");
-  game.note(*game.one, "third");
+  game.move_while_parted(*game.one);
   game.run_for(500ms);
   CHECK(game.notes() == std::vector<std::string>{"first"});
   game.heal();
@@ -115,14 +112,7 @@ TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TUR
 
 TEST_CASE("nor because the older one is long in coming", "[RACE-02][TURN-01]") {
   ThreeNodes game;
-  game.two->born("anna", "pawn");
-  game.note(*game.one, "first");
-  game.run_for(100ms);
-  game.part();
-  game.note(*game.one, "second");
-  game.destroy_on(*game.two);
-  game.one->born("anna", "pawn");
-  game.note(*game.one, "third");
+  game.move_while_parted(*game.one);
   game.run_for(6s);
   REQUIRE(game.sends.back()->has_value());
   check_error(**game.sends.back(), ErrorKind::Unavailable, "has not said in time");
@@ -139,15 +129,7 @@ TEST_CASE("nor because the older one is long in coming", "[RACE-02][TURN-01]") {
 TEST_CASE("what waits for a former owner that does not answer ends, and keeps its order",
           "[RACE-02][MSG-03]") {
   ThreeNodes game;
-  game.two->born("anna", "pawn");
-  game.note(*game.one, "first");
-  game.run_for(100ms);
-  game.part();
-  game.note(*game.one, "second");
-  game.destroy_on(*game.two);
-  game.three->born("anna", "pawn");
-  game.one->core().router->forget_routes();
-  game.note(*game.one, "third");
+  game.move_while_parted(*game.three);
   game.run_for(6s);
   REQUIRE(game.sends.back()->has_value());
   check_error(**game.sends.back(), ErrorKind::Unavailable, "has not said in time");
