@@ -125,21 +125,19 @@ void Router::accept(Envelope& envelope, Result<void> result) {
 }
 
 bool Router::try_route(Envelope& envelope) {
-  std::optional<Route> route;
-  {
-    std::lock_guard lock(mutex_);
-    route = routes_.find(envelope.kind, envelope.id, core_.now());
-  }
-  if (!route.has_value()) return false;
+  const auto owner = known_owner(envelope.kind, envelope.id);
+  if (!owner.has_value()) return false;
   const auto former = order_.former_route(envelope.kind, envelope.id);
-  if (former.has_value() && *former != route->owner) return false;
-  submit_remote(route->owner, std::move(envelope));
+  if (former.has_value() && *former != *owner) return false;
+  submit_remote(*owner, std::move(envelope));
   return true;
 }
 
-bool Router::has_route(const Key& key) {
+std::optional<mesh::Peer> Router::known_owner(TargetKind kind, std::string_view id) {
   std::lock_guard lock(mutex_);
-  return routes_.find(key.first, key.second, core_.now()).has_value();
+  auto route = routes_.find(kind, id, core_.now());
+  if (!route.has_value()) return {};
+  return std::move(route->owner);
 }
 
 void Router::submit_remote(const mesh::Peer& owner, Envelope envelope) {
@@ -156,8 +154,9 @@ void Router::submit_remote(const mesh::Peer& owner, Envelope envelope) {
 }
 
 void Router::see_to(const Key& key) {
-  if (find_local(key.first, key.second) || has_route(key)) return release_waiting(key, {});
-  start_lookup(key);
+  if (find_local(key.first, key.second)) return release_waiting(key, {});
+  if (auto owner = known_owner(key.first, key.second)) return release_waiting(key, *owner);
+  if (waiting_->go_on(key)) start_lookup(key);
 }
 
 void Router::start_lookup(const Key& key) {
@@ -174,12 +173,12 @@ void Router::start_lookup(const Key& key) {
 }
 
 void Router::on_found(const Key& key, Instant asked, const Result<location::FindOutcome>& outcome) {
-  if (!outcome) return release_waiting(key, outcome.error());
+  if (!outcome) return release_waiting(key, fail(outcome.error()));
   const std::string name = target_name(key.first, key.second);
-  if (auto error = error_of(*outcome, name)) return release_waiting(key, *std::move(error));
+  if (auto error = error_of(*outcome, name)) return release_waiting(key, fail(*std::move(error)));
   if (outcome->owner->rid == core_.identity.rid) {
     // Ready by now, or about to go.
-    return release_waiting(key, Error::unavailable(name + " is no longer on this node"));
+    return release_waiting(key, fail(Error::unavailable(name + " is no longer on this node")));
   }
   learn(key, asked, *outcome);
   release_when_reachable(key, owner_of(*outcome), asked + limits::default_operation_timeout);
@@ -187,7 +186,7 @@ void Router::on_found(const Key& key, Instant asked, const Result<location::Find
 
 void Router::release_when_reachable(const Key& key, const mesh::Peer& owner, Instant until) {
   const bool is_settled = !core_.peers->has_peers() || core_.directory->find(owner) != nullptr;
-  if (is_settled || core_.now() >= until) return release_waiting(key, {});
+  if (is_settled || core_.now() >= until) return release_waiting(key, owner);
   // A node that has come a moment ago.
   core_.directory->want(owner.node);
   unreached_.push_back({key, owner, until});
@@ -213,36 +212,36 @@ void Router::learn(const Key& key, Instant asked, const location::FindOutcome& f
                  .valid_until = asked + age});
 }
 
-std::optional<mesh::Peer> Router::former_route(const Key& key) {
+std::optional<mesh::Peer> Router::former_route(const Key& key, const Found& found) const {
   auto former = order_.former_route(key.first, key.second);
   if (!former.has_value() || find_local(key.first, key.second)) return former;
-  std::lock_guard lock(mutex_);
-  const auto route = routes_.find(key.first, key.second, core_.now());
-  if (!route.has_value() || route->owner == *former) return {};
+  const bool goes_elsewhere = found.has_value() && found->has_value() && **found != *former;
+  if (!goes_elsewhere) former.reset();
   return former;
 }
 
 void Router::fence(const Key& key, const mesh::Peer& former) {
   order_.fence(former, [this, key](const Result<void>& taken) {
     if (taken) {
-      release_waiting(key, {});
+      see_to(key);
     } else {
       refuse_waiting(key, taken.error());
     }
   });
 }
 
-void Router::release_waiting(const Key& key, const std::optional<Error>& error) {
+void Router::release_waiting(const Key& key, const Found& found) {
+  const bool has_failed = found.has_value() && !found->has_value();
   while (true) {
-    if (const auto former = former_route(key)) return fence(key, *former);
-    if (!error && !core_.admission.is_open(core_.now())) return hold_back(key);
+    if (const auto former = former_route(key, found)) return fence(key, *former);
+    if (!has_failed && !core_.admission.is_open(core_.now())) return hold_back(key);
     std::deque<Envelope> batch = waiting_->take(key);
     if (batch.empty()) return;
     for (Envelope& envelope : batch) {
       if (runtime::fault_strikes(core_.seams.faults, "router.lose-resolved")) {
         accept(envelope, {});
       } else {
-        hand_on(std::move(envelope), error);
+        hand_on(std::move(envelope), found);
       }
     }
   }
@@ -264,22 +263,18 @@ void Router::hold_back(const Key& key) {
   core_.admission.hold_flush({runtime::make_ref<HeldBack>(*this, key)}, core_.now());
 }
 
-void Router::hand_on(Envelope envelope, const std::optional<Error>& error) {
+void Router::hand_on(Envelope envelope, const Found& found) {
   if (const Local local = find_local(envelope.kind, envelope.id)) {
     return accept(envelope, deliver(local, envelope));
   }
-  if (error.has_value()) {
-    if (envelope.accepted) core_.metrics.undelivered_sends.add();
-    return envelope.refuse(*error);
-  }
-  std::optional<Route> route;
-  {
-    std::lock_guard lock(mutex_);
-    route = routes_.find(envelope.kind, envelope.id, core_.now());
-  }
-  if (route.has_value()) return submit_remote(route->owner, std::move(envelope));
-  envelope.refuse(Error::unavailable(
-      fmt::format("{}: the route was lost while it was looked up", envelope.what())));
+  // The way that was found, also when its route has been forgotten since: whoever lives there, or
+  // does not, says so.
+  if (found.has_value() && found->has_value()) return submit_remote(**found, std::move(envelope));
+  if (envelope.accepted) core_.metrics.undelivered_sends.add();
+  envelope.refuse(found.has_value()
+                      ? found->error()
+                      : Error::unavailable(fmt::format("{}: it has ended on this node a moment ago",
+                                                       envelope.what())));
 }
 
 void Router::arrives(TargetKind kind, const std::string& id) {

@@ -63,6 +63,8 @@ class Router {
   using Key = WaitingMessages::Key;
   struct Local;
   class HeldBack;
+  // Whoever has been found to own an id, or why nobody was; nothing: the object is here.
+  using Found = std::optional<Result<mesh::Peer>>;
 
   Local find_local(TargetKind kind, std::string_view id) const;
   Result<void> deliver(const Local& local, Envelope& envelope);
@@ -71,7 +73,7 @@ class Router {
   bool try_route(Envelope& envelope);
   void submit_remote(const mesh::Peer& owner, Envelope envelope);
   static void accept(Envelope& envelope, Result<void> result);
-  bool has_route(const Key& key);
+  std::optional<mesh::Peer> known_owner(TargetKind kind, std::string_view id);
 
   // Something waits for the key: it goes at once, or after a look-up. Strand only, as all that
   // follows.
@@ -85,15 +87,15 @@ class Router {
   void look_again();
 
   // Where messages for the key may still be on their way to, if they go elsewhere now.
-  std::optional<mesh::Peer> former_route(const Key& key);
+  std::optional<mesh::Peer> former_route(const Key& key, const Found& found) const;
   // What waits for the key goes on waiting until the peer has taken what was sent to it before.
   void fence(const Key& key, const mesh::Peer& former);
   // Hands on, in order, all that waits for the key, also what comes while it is at it.
-  void release_waiting(const Key& key, const std::optional<Error>& error);
+  void release_waiting(const Key& key, const Found& found);
   void refuse_waiting(const Key& key, const Error& error);
   // This node may not say anything at the moment: what waits goes when it may again.
   void hold_back(const Key& key);
-  void hand_on(Envelope envelope, const std::optional<Error>& error);
+  void hand_on(Envelope envelope, const Found& found);
 
   Core& core_;
   RouteOrder order_;

@@ -53,17 +53,18 @@ bool WaitingMessages::hold(const Key& key) {
   return !std::exchange(open(key)->second.is_seen_to, true);
 }
 
+bool WaitingMessages::go_on(const Key& key) {
+  std::lock_guard lock(mutex_);
+  const auto line = lines_.find(key);
+  return line != lines_.end() && go_on(line);
+}
+
 std::deque<Envelope> WaitingMessages::take(const Key& key) {
   std::lock_guard lock(mutex_);
   const auto line = lines_.find(key);
-  if (line == lines_.end()) return {};
-  if (!line->second.messages.empty()) {
-    waiting_ -= line->second.messages.size();
-    return std::exchange(line->second.messages, {});
-  }
-  line->second.is_seen_to = false;
-  close_if_done(line);
-  return {};
+  if (line == lines_.end() || !go_on(line)) return {};
+  waiting_ -= line->second.messages.size();
+  return std::exchange(line->second.messages, {});
 }
 
 std::vector<Envelope> WaitingMessages::take_and_hold(const Key& key) {
@@ -105,6 +106,13 @@ void WaitingMessages::close_if_done(Lines::iterator line) {
   if (!each.messages.empty() || each.unsaid > 0 || each.is_seen_to) return;
   lines_.erase(line);
   keys_.fetch_sub(1, std::memory_order_release);
+}
+
+bool WaitingMessages::go_on(Lines::iterator line) {
+  if (!line->second.messages.empty()) return true;
+  line->second.is_seen_to = false;
+  close_if_done(line);
+  return false;
 }
 
 void WaitingMessages::add(std::unique_lock<std::mutex> lock, Lines::iterator line,

@@ -46,7 +46,9 @@ class WaitingMessages final : public runtime::RefCounted {
 
   // Of the requests that wait for the key by now.
   std::optional<Instant> latest_deadline(const Key& key) const;
-  // All that waits for the key by now. Nothing: no more does, and nobody sees to it from here on.
+  // Whether something waits for the key by now. If not, nobody sees to it from here on.
+  bool go_on(const Key& key);
+  // All that waits for the key by now; nothing when go_on() would have said no.
   std::deque<Envelope> take(const Key& key);
   // The same, but whatever comes goes on waiting.
   std::vector<Envelope> take_and_hold(const Key& key);
@@ -68,6 +70,7 @@ class WaitingMessages final : public runtime::RefCounted {
 
   Lines::iterator open(const Key& key);
   void close_if_done(Lines::iterator line);
+  bool go_on(Lines::iterator line);
   // The lock is given up. The envelope is taken, or refused when its line is full.
   void add(std::unique_lock<std::mutex> lock, Lines::iterator line, Envelope& envelope);
   void say(const Key& key, Envelope envelope);

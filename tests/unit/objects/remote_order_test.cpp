@@ -98,6 +98,27 @@ TEST_CASE(
   CHECK((*poked)->has_value());
 }
 
+TEST_CASE("a route that is forgotten while messages wait to go along it is looked up anew",
+          "[TURN-01]") {
+  ThreeNodes game;
+  game.two->born("anna", "pawn");
+  game.note(*game.one, "first");
+  game.run_for(100ms);
+  game.part();
+  game.note(*game.one, "second");
+  game.destroy_on(*game.two);
+  game.three->born("anna", "pawn");
+  game.one->core().router->forget_routes();
+  game.note(*game.one, "third");
+  game.run_for(500ms);
+  // Two is still to say that it has taken the second.
+  game.one->core().router->forget_routes();
+  game.heal();
+  game.run_for(2s);
+  CHECK(game.notes() == std::vector<std::string>{"first", "third"});
+  for (const auto& sent : game.sends) CHECK(sent->value().has_value());
+}
+
 TEST_CASE("nor when the id comes to live with the sender itself", "[RACE-02][TURN-01]") {
   ThreeNodes game;
   game.move_while_parted(*game.one);
