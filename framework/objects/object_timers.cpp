@@ -81,6 +81,10 @@ void ObjectTimers::resume() {
   for (const auto& lane : lanes_) lane->mailbox().release_hold();
 }
 
+void ObjectTimers::look_at_lanes(const std::function<void(const runtime::Mailbox&)>& visit) const {
+  for (const auto& lane : lanes_) visit(lane->mailbox());
+}
+
 void ObjectTimers::drop_claims() {
   for (const auto& lane : lanes_) lane->claims().drop();
 }

@@ -53,6 +53,8 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   void pause(std::function<void()> then);
   void resume();
   void drop_claims();
+  // Of a PerActor Spot: `visit` is given the mailbox of each key.
+  void look_at_lanes(const std::function<void(const runtime::Mailbox&)>& visit) const;
 
   Result<void> start(std::string_view key, Duration period) override;
   Result<void> start_once(std::string_view key, Duration delay) override;

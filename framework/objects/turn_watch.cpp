@@ -1,6 +1,5 @@
 #include "objects/turn_watch.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -49,35 +48,38 @@ void TurnWatch::look_at_shards(std::size_t first) {
 }
 
 template <typename Cell>
+void TurnWatch::look_at(const Cell& cell, const runtime::Mailbox& mailbox, Instant now) {
+  const auto turn = mailbox.oldest_turn();
+  if (!turn.has_value() || now - turn->since < core_.config.turn_warning_after) return;
+  found_.insert({cell.name(), std::string(turn->what), turn->since, cell.id().text()});
+}
+
+template <typename Cell>
 std::size_t TurnWatch::look_at(std::size_t shard) {
   const Instant now = core_.now();
   std::size_t seen = 0;
   core_.registry->look_at(shard, [&](Cell& cell) {
     ++seen;
-    const auto turn = cell.mailbox().running_turn();
-    if (turn.has_value() && now - turn->since >= core_.config.turn_warning_after) {
-      found_.push_back({cell.name(), cell.id().text(), *turn});
-    }
+    look_at(cell, cell.mailbox(), now);
+    cell.timers().look_at_lanes([&](const runtime::Mailbox& lane) { look_at(cell, lane, now); });
   });
   return seen;
 }
 
 void TurnWatch::end_round() {
-  // The order of a hash table is no one's business.
-  std::ranges::sort(found_, {}, &Stuck::owner);
-  std::map<std::string, Told> told;
+  std::map<Stuck, Duration> told;
   const Instant now = core_.now();
   for (const Stuck& stuck : found_) {
-    const auto before = told_.find(stuck.owner);
-    const bool is_known = before != told_.end() && before->second.since == stuck.turn.since;
-    const Duration age = now - stuck.turn.since;
-    if (is_known && age < 2 * before->second.age) {
+    const auto before = told_.find(stuck);
+    const bool is_known = before != told_.end();
+    const Duration age = now - stuck.since;
+    if (is_known && age < 2 * before->second) {
       told.insert(*before);
       continue;
     }
     if (!is_known) core_.metrics.stuck_turns.add();
     report(stuck, age);
-    told[stuck.owner] = {stuck.turn.since, age};
+    told.emplace(stuck, age);
   }
   told_ = std::move(told);
   timer_.arm(now + interval());
@@ -86,11 +88,10 @@ void TurnWatch::end_round() {
 void TurnWatch::report(const Stuck& stuck, Duration age) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(age).count();
   core_.log(LogLevel::Warning, fmt::format("a turn of {} for '{}' has not ended after {} ms",
-                                           stuck.owner, stuck.turn.what, milliseconds));
-  core_.emit("turn.stuck", stuck.id,
-             {{"owner", stuck.owner},
-              {"what", std::string(stuck.turn.what)},
-              {"age_ms", std::to_string(milliseconds)}});
+                                           stuck.owner, stuck.what, milliseconds));
+  core_.emit(
+      "turn.stuck", stuck.id,
+      {{"owner", stuck.owner}, {"what", stuck.what}, {"age_ms", std::to_string(milliseconds)}});
 }
 
 }  // namespace spotmesh::objects

@@ -271,8 +271,8 @@ Instant Gate::after_execution(Outcome outcome) {
   if (outcome == Outcome::Yielded) leave_mailbox(turn);
   if (outcome == Outcome::Ended) {
     Mailbox* mailbox = std::exchange(turn.mailbox_, nullptr);
-    if (std::exchange(turn.has_left_mailbox_, false)) {
-      mailbox->finish_left_turn();
+    if (turn.left_ != nullptr) {
+      mailbox->finish_left_turn(std::exchange(turn.left_, nullptr));
     } else if (mailbox->finish_turn()) {
       finished_mailbox_ = mailbox;
     }
@@ -281,10 +281,10 @@ Instant Gate::after_execution(Outcome outcome) {
 }
 
 void Gate::leave_mailbox(Turn& turn) {
-  if (turn.has_left_mailbox_) return;
-  const Mailbox::Yielding yielding = turn.mailbox_->yield_turn();
-  turn.has_left_mailbox_ = yielding != Mailbox::Yielding::Kept;
-  if (yielding == Mailbox::Yielding::LeftAndReady) finished_mailbox_ = turn.mailbox_;
+  if (turn.left_ != nullptr) return;
+  const Mailbox::Yielded yielded = turn.mailbox_->yield_turn();
+  turn.left_ = yielded.left;
+  if (yielded.is_ready) finished_mailbox_ = turn.mailbox_;
 }
 
 void Gate::flush(Turn& turn, Instant now) {

@@ -23,7 +23,17 @@ Mailbox::Mailbox(RefCounted& owner, Gate& gate, Bounds bounds, OnYield on_yield)
 
 Mailbox::Mailbox(RefCounted& owner, Gate& gate) : Mailbox(owner, gate, Bounds()) {}
 
-Mailbox::~Mailbox() { assert(state_ != State::Ready && state_ != State::Running); }
+struct Mailbox::LeftTurn : Pooled {
+  RunningTurn turn;
+  LeftTurn* previous = nullptr;
+  LeftTurn* next = nullptr;
+};
+
+// Turns that had left are there still when their gate was abandoned.
+Mailbox::~Mailbox() {
+  assert(state_ != State::Ready && state_ != State::Running);
+  while (left_turns_ != nullptr) delete std::exchange(left_turns_, left_turns_->next);
+}
 
 Result<void> Mailbox::try_push(Lane lane, std::unique_ptr<Job>& job) {
   Gate* to_submit = nullptr;
@@ -159,15 +169,19 @@ Mailbox::Backlog Mailbox::backlog() const {
   std::lock_guard lock(mutex_);
   return {.application = jobs_.application.size(),
           .control = jobs_.control.size(),
-          .is_running = state_ == State::Running || left_turns_ > 0,
+          .is_running = state_ == State::Running || left_turns_ != nullptr,
           .is_held = holds_ > 0,
           .is_claimed = is_claimed_};
 }
 
-std::optional<Mailbox::RunningTurn> Mailbox::running_turn() const {
+std::optional<Mailbox::RunningTurn> Mailbox::oldest_turn() const {
   std::lock_guard lock(mutex_);
-  if (state_ != State::Running) return {};
-  return running_turn_;
+  std::optional<RunningTurn> oldest;
+  if (state_ == State::Running) oldest = running_turn_;
+  for (const LeftTurn* left = left_turns_; left != nullptr; left = left->next) {
+    if (!oldest || left->turn.since < oldest->since) oldest = left->turn;
+  }
+  return oldest;
 }
 
 bool Mailbox::has_waiting(const std::function<bool(const Job&)>& is_it) const {
@@ -214,26 +228,31 @@ bool Mailbox::finish_turn() {
   return false;
 }
 
-Mailbox::Yielding Mailbox::yield_turn() {
-  if (on_yield_ == OnYield::KeepMailbox) return Yielding::Kept;
+Mailbox::Yielded Mailbox::yield_turn() {
+  if (on_yield_ == OnYield::KeepMailbox) return {};
+  auto* left = new LeftTurn;
   std::lock_guard lock(mutex_);
   assert(state_ == State::Running);
-  ++left_turns_;
+  left->turn = running_turn_;
+  left->next = left_turns_;
+  if (left_turns_ != nullptr) left_turns_->previous = left;
+  left_turns_ = left;
   state_ = closed_with_ ? State::Closed : State::Idle;
-  if (state_ == State::Closed || !can_run_locked()) return Yielding::Left;
+  if (state_ == State::Closed || !can_run_locked()) return {.left = left, .is_ready = false};
   state_ = State::Ready;
   owner_.add_ref();
-  return Yielding::LeftAndReady;
+  return {.left = left, .is_ready = true};
 }
 
-void Mailbox::finish_left_turn() {
+void Mailbox::finish_left_turn(LeftTurn* left) {
   ClaimWaiter* granted = nullptr;
   {
     std::lock_guard lock(mutex_);
-    assert(left_turns_ > 0);
-    --left_turns_;
+    (left->previous == nullptr ? left_turns_ : left->previous->next) = left->next;
+    if (left->next != nullptr) left->next->previous = left->previous;
     granted = grant_claim_locked();
   }
+  delete left;
   if (granted != nullptr) granted->on_claimed();
   owner_.release_ref();
 }
@@ -249,7 +268,7 @@ void Mailbox::discard() {
 }
 
 ClaimWaiter* Mailbox::grant_claim_locked() {
-  if (is_claimed_ || state_ == State::Running || left_turns_ > 0) return nullptr;
+  if (is_claimed_ || state_ == State::Running || left_turns_ != nullptr) return nullptr;
   if (first_claim_ == nullptr) return nullptr;
   is_claimed_ = true;
   return std::exchange(first_claim_, first_claim_->next_claim_);

@@ -67,7 +67,6 @@ class Mailbox {
     bool is_held = false;
     bool is_claimed = false;
   };
-  // The turn in progress, unless it has left.
   struct RunningTurn {
     Instant since;
     std::string_view what;  // Job::what()
@@ -117,7 +116,8 @@ class Mailbox {
   // the moment at which it would. For an owner that has to fall silent on a gate it shares.
   void abandon(const Error& error);
   Backlog backlog() const;
-  std::optional<RunningTurn> running_turn() const;
+  // Of the turns in progress, those that have left included, the one that began first.
+  std::optional<RunningTurn> oldest_turn() const;
   // Who contains it, for observers.
   const RefCounted& owner() const { return owner_; }
   // Whether one of the waiting application jobs is of that kind. Under the mailbox's lock: the
@@ -126,6 +126,7 @@ class Mailbox {
 
  private:
   friend class Gate;
+  friend class Turn;
   enum class State : std::uint8_t { Idle, Ready, Running, Closed };
 
   // The gate took the mailbox from its ready list: the job whose turn it is, the mailbox Running;
@@ -133,12 +134,17 @@ class Mailbox {
   std::unique_ptr<Job> take_next(Gate& taker, Instant now);
   // Ends the turn. True: the mailbox is Ready and the gate lists it; false: it may be gone.
   bool finish_turn();
-  // The turn in progress has yielded. Left: it is on its own from now on, ends with
+  // A turn that has left. The mailbox's own, so that it can be looked at from any thread.
+  struct LeftTurn;
+  // The turn in progress has yielded. When it leaves, it is on its own from now on, ends with
   // finish_left_turn(), and keeps the owner alive until then.
-  enum class Yielding : std::uint8_t { Kept, Left, LeftAndReady };  // Ready: the gate lists it
-  Yielding yield_turn();
+  struct Yielded {
+    LeftTurn* left = nullptr;  // null: it keeps the mailbox
+    bool is_ready = false;     // the gate lists the mailbox
+  };
+  Yielded yield_turn();
   // Ends a turn that has left; the mailbox may be gone.
-  void finish_left_turn();
+  void finish_left_turn(LeftTurn* left);
   // The gate is abandoned: drops everything without a word, a turn in progress included, and lets
   // go of the owner.
   void discard();
@@ -173,7 +179,7 @@ class Mailbox {
   std::uint32_t control_in_a_row_ = 0;
   bool is_claimed_ = false;
   std::atomic<bool> is_abandoned_{false};
-  std::uint32_t left_turns_ = 0;        // have yielded, left the mailbox and not ended
+  LeftTurn* left_turns_ = nullptr;      // have yielded, left the mailbox and not ended
   ClaimWaiter* first_claim_ = nullptr;  // waits only while claimed, Running or with turns that left
   std::unique_ptr<const Error> closed_with_;
 

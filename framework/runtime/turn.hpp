@@ -11,12 +11,12 @@
 
 #include "base/pool.hpp"
 #include "runtime/job.hpp"
+#include "runtime/mailbox.hpp"
 #include "runtime/ref_counted.hpp"
 
 namespace spotmesh::runtime {
 
 class Gate;
-class Mailbox;
 
 // Something that gathers what is said to one peer or client and sends it as one batch. Kept alive
 // until flushed. Several turns may list one Flushable at the same time, and each flushes it at its
@@ -89,7 +89,7 @@ class Turn : public Pooled {
 
   // While suspended by a yield. The list links are the gate's, under its lock.
   bool is_yielded_ = false;
-  bool has_left_mailbox_ = false;  // at its first yield, and for good
+  Mailbox::LeftTurn* left_ = nullptr;  // at its first yield, and for good
   Turn* previous_yielded_ = nullptr;
   Turn* next_yielded_ = nullptr;
   Turn* next_resumed_ = nullptr;

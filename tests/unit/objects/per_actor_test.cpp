@@ -177,6 +177,24 @@ TEST_CASE("each timer of a PerActor Spot has a gate of its own", "[PERACTOR-01][
   node.one.run_for(10ms);
 }
 
+TEST_CASE("ticks of a PerActor Spot that do not end are told of, each beside the Spot's own turn",
+          "[PERACTOR-01][TURN-07]") {
+  PlazaNode node;
+  for (const std::string place : {"tick", "plaza"}) node.waits.latches[place];
+  node.poke_spot(1);
+  node.one.run_for(9s);
+  CHECK(node.one->metrics().stuck_turns.value() == 0);
+  node.one.run_for(5s);
+  CHECK(node.one->metrics().stuck_turns.value() == 2);
+  const std::string trace = node.one.sim.world.trace().text();
+  INFO(trace);
+  CHECK(trace.find("owner=Spot 'plaza' what=tick") != std::string::npos);
+  CHECK(trace.find("owner=Spot 'plaza' what=probe.Poke") != std::string::npos);
+  for (const std::string place : {"tick", "plaza"}) node.waits.latches[place].open();
+  node.one.run_for(60s);
+  CHECK(node.one->metrics().stuck_turns.value() == 2);
+}
+
 TEST_CASE("a PerActor Spot closes after its last tick", "[PERACTOR-01][TIMER-01]") {
   PlazaNode node;
   for (const std::string id : {"anna", "berta"}) {

@@ -68,3 +68,47 @@ TEST_CASE("a turn that does not end is told of, and other gates go on", "[TURN-0
   }
   node.latch.open();
 }
+
+TEST_CASE("a turn of a Spot that waits without its gate is told of all the same", "[TURN-07]") {
+  OneNode one;
+  one->room("red", "room");
+  Latch latch;
+  std::string ends;
+  one.hooks.poke_spot = [&](SpotContext& spot,
+                            const probe::Poke& poke) -> Task<Result<probe::Poked>> {
+    if (poke.value == 0) co_return probe::Poked{};
+    (void)co_await spot.spots().request<probe::Poked>("red", probe::Poke{}).yield();
+    // Taken up again, and still to be told of.
+    if (poke.value == 1) co_await latch.wait();
+    if (poke.value == 2) {
+      (void)co_await spot.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(1h).yield();
+    }
+    ends += std::to_string(poke.value);
+    co_return probe::Poked{};
+  };
+  one.hooks.poke = [&](ActorContext&, SpotContext&,
+                       const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  one->born("anna", "pawn");
+  const int way = GENERATE(1, 2);
+  one->begin<bool>([way](Context& context) -> Task<bool> {
+    (void)context.spots()
+        .request<probe::Poked>("red", probe::Poke{.value = way})
+        .timeout(2h)
+        .submit();
+    co_return true;
+  });
+  one.run_for(13s);
+  const std::string trace = one.sim.world.trace().text();
+  INFO(trace);
+  CHECK(trace.find("owner=Spot 'red' what=probe.Poke") != std::string::npos);
+  CHECK(one->metrics().stuck_turns.value() == way);
+  CHECK(ends.empty());
+  latch.open();
+  one.run_for(1s);
+  CHECK(ends == std::to_string(way));
+  one.run_for(60s);
+  CHECK(one->metrics().stuck_turns.value() == way);
+}
