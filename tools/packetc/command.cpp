@@ -13,6 +13,8 @@
 #include "packetc/cpp.hpp"
 #include "packetc/cpp_names.hpp"
 #include "packetc/schema.hpp"
+#include "wire/packet_shape.hpp"
+#include "wire/schema_prints.hpp"
 
 namespace spotmesh::packetc {
 namespace {
@@ -122,6 +124,25 @@ Checked<void> list_packets(const Options& options, std::ostream& out) {
   return {};
 }
 
+Checked<void> list_lines(const Options& options, std::ostream& out) {
+  const auto schemas = load_schemas(options);
+  if (!schemas) return refuse(schemas.error());
+  wire::SchemaPrints prints;
+  for (const auto& schema : *schemas) {
+    const wire::SchemaShapes shapes(as_bytes(schema.binary));
+    for (const auto& packet : schema.all_packets) prints.add(*shapes.find_object(packet.name));
+  }
+  for (const auto& print : prints.prints()) {
+    out << print.name << '\n';
+    const auto lines = prints.lines_of(print.name);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (print.lines[i] == 0) continue;
+      out << fmt::format("  {:3}  0x{:08x}  {}\n", i, print.lines[i], lines[i]);
+    }
+  }
+  return {};
+}
+
 void add_common_options(CLI::App& command, Options& options) {
   command.add_option("FILE", options.files, "Schema files")->required();
   command
@@ -155,6 +176,10 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   auto* list = app.add_subcommand("list", "Print id and name of every packet");
   list->footer("Example: spotmesh-packetc list schema/tictactoe.fbs");
   add_common_options(*list, options);
+  auto* lines = app.add_subcommand(
+      "lines", "Print the fingerprint that clients send in Hello: every type, line by line");
+  lines->footer("Example: spotmesh-packetc lines schema/tictactoe.fbs");
+  add_common_options(*lines, options);
 
   std::ranges::reverse(arguments);
   try {
@@ -162,7 +187,9 @@ int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : exit_usage;
   }
-  const auto done = cpp->parsed() ? generate_cpp(options) : list_packets(options, out);
+  const auto done = cpp->parsed()    ? generate_cpp(options)
+                    : list->parsed() ? list_packets(options, out)
+                                     : list_lines(options, out);
   if (done) return 0;
   err << done.error().text() << '\n';
   return exit_failure;

@@ -1,10 +1,15 @@
 // Clients in another language play TicTacToe with each other over every form of STREAM.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { test } from 'node:test';
 
-import { ServerProcess, inTemporaryDirectory } from '../../support/server_process.mjs';
+import {
+  ServerProcess, binDirectory, inTemporaryDirectory, sourceDirectory,
+} from '../../support/server_process.mjs';
 import { BinaryClient, JsonClient, TcpClient } from './clients.mjs';
+import { Packets } from './packets.mjs';
 import { tictactoe } from './tictactoe.mjs';
 
 const TEST_MS = 60_000;
@@ -83,6 +88,21 @@ for (const formOfX of Object.keys(FORMS)) {
       (server) => playOneRound(server, formOfX, formOfO, `${formOfX}-${formOfO}`)));
   }
 }
+
+test('the fingerprint that the page describes is the one that the compiler prints', () => {
+  const printed = execFileSync(path.join(binDirectory, 'spotmesh-packetc'), [
+    'lines', path.join(sourceDirectory, 'samples/tictactoe/schema/tictactoe.fbs'),
+  ], { encoding: 'utf8' });
+  const types = new Map();
+  for (const line of printed.trimEnd().split('\n')) {
+    const [, index, hash] = /^ +(\d+)  0x([0-9a-f]{8})  /.exec(line) ?? [];
+    if (hash === undefined) types.set(line, []);
+    else [...types.values()].at(-1)[Number(index)] = Number.parseInt(hash, 16);
+  }
+  for (const { name, lines } of new Packets(tictactoe).prints()) {
+    assert.deepEqual(lines, types.get(name), name);
+  }
+});
 
 test('Welcome tells what the server allows', { timeout: TEST_MS }, withServer(async (server) => {
   for (const form of ['binary', 'tcp']) {

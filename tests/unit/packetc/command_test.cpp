@@ -261,3 +261,29 @@ TEST_CASE("a message about a very long name is still a message", "[packetc]") {
   CHECK(outcome.code == 1);
   CHECK(outcome.err.starts_with(directory.file("long.fbs") + ":2:"));
 }
+
+TEST_CASE("the lines of a schema are printed as clients send them in Hello") {
+  const TemporaryDirectory directory;
+  directory.write("game.fbs",
+                  "namespace game;\nenum Mark : byte { None, X }\nstruct Point { x: int; }\n"
+                  "table Place { cell: int = -1; mark: Mark; old: int (deprecated); at: Point; "
+                  "who: string (required); }\n");
+  const auto [code, out, err] = run({"lines", directory.file("game.fbs")});
+  CHECK(code == 0);
+  CHECK(err.empty());
+  CHECK(out ==
+        "game.Mark\n"
+        "    0  0x9cacddba  enum byte\n"
+        "    1  0x304ff7fb  None\n"
+        "    2  0xdd0c1e27  X\n"
+        "game.Place\n"
+        "    0  0x4a9c9bdf  table\n"
+        "    1  0x28e9da2f  cell:int=-1\n"
+        "    2  0xa03bc2b2  mark:game.Mark=0\n"
+        "    4  0xf7fece08  at:game.Point\n"
+        "    5  0xdd9ca3c7  who:string required\n"
+        "game.Point\n"
+        "    0  0xad6c3b23  struct 1\n"
+        "    1  0x5d3f1b68  x:int\n");
+  CHECK(run({"lines", directory.file("none.fbs")}).code == 1);
+}

@@ -155,3 +155,24 @@ TEST_CASE("the protocol page shows Hello and Welcome as they are compiled") {
   }
   CHECK(lines > 15);
 }
+
+TEST_CASE("the bytes that the protocol page shows are those of a connection over TCP") {
+  const std::string page = read_schema_file("STREAM.md");
+  const auto begin = page.find("\n20 00 00 00 ");
+  REQUIRE(begin != page.npos);
+  std::istringstream lines(page.substr(begin + 1, page.find("```", begin) - begin - 1));
+  std::string shown;
+  for (std::string line; std::getline(lines, line);) shown += line.substr(0, line.find("  ")) + " ";
+  const Bytes bytes = hex(shown);
+  LengthPrefixDecoder decoder({});
+  ByteView input = bytes;
+  const auto event = decoder.next(input);
+  REQUIRE(event.kind == LengthPrefixDecoder::Event::Kind::Frame);
+  CHECK(input.empty());
+  const auto frame = parse_binary_frame(event.frame, BinarySender::Client, BinaryCarrier::Tcp);
+  REQUIRE(frame.has_value());
+  const auto hello = read_stream_hello(frame->body);
+  REQUIRE(hello.has_value());
+  CHECK(hello->version == 1);
+  CHECK(hello->types.empty());
+}
