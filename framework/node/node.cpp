@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "mesh/mesh_node.hpp"
-#include "objects/objects_node.hpp"
 #include "runtime/strand.hpp"
-#include "stream/stream_server.hpp"
 
 namespace spotmesh::node {
 namespace {
@@ -316,9 +314,17 @@ void Node::abandon() {
 
 NodeState Node::state() const { return parts_->state.load(std::memory_order_acquire); }
 
-objects::ObjectsNode& Node::objects() { return parts_->objects; }
+objects::ObjectsNode& Node::objects() const { return parts_->objects; }
 
 const objects::NodeIdentity& Node::identity() const { return parts_->objects.identity(); }
+
+const stream::StreamServer* Node::stream() const {
+  return parts_->stream ? &*parts_->stream : nullptr;
+}
+
+const mesh::MeshMetrics* Node::mesh_metrics() const {
+  return parts_->mesh ? &parts_->mesh->metrics() : nullptr;
+}
 
 std::uint16_t Node::stream_port() const { return parts_->port.load(std::memory_order_acquire); }
 

@@ -12,6 +12,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/time.hpp>
 
+#include "mesh/metrics.hpp"
 #include "mesh/options.hpp"
 #include "node/world.hpp"
 #include "objects/frozen_application.hpp"
@@ -19,6 +20,7 @@
 #include "objects/seams.hpp"
 #include "stream/client_links.hpp"
 #include "stream/stream_options.hpp"
+#include "stream/stream_server.hpp"
 
 namespace spotmesh::node {
 
@@ -62,8 +64,12 @@ class Node {
 
   NodeState state() const;
   // For tests and the admin side.
-  objects::ObjectsNode& objects();
+  objects::ObjectsNode& objects() const;
   const objects::NodeIdentity& identity() const;
+  // Null without a gateway.
+  const stream::StreamServer* stream() const;
+  // Null without sessions with other nodes.
+  const mesh::MeshMetrics* mesh_metrics() const;
   // The port clients connect to; 0 before Serving and without a gateway.
   std::uint16_t stream_port() const;
   // … and that of clients without WebSocket.

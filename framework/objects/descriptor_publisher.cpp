@@ -16,21 +16,36 @@ namespace {
 constexpr Duration rewrite_interval = std::chrono::seconds(5);
 constexpr Duration retry_pause = std::chrono::milliseconds(200);
 
+// Before it has a lease, a node owns nothing, but is itself.
+location::OwnerStamp stamp_of(const Core& core) {
+  if (const auto& held = core.lease->view().stamp) return *held;
+  return {.owner = *location::OwnerId::parse(core.identity.rid.text),
+          .lease_generation = {},
+          .rid = core.identity.rid,
+          .lifecycle = core.identity.lifecycle};
+}
+
 }  // namespace
+
+location::NodeDescriptor describe(const Core& core) {
+  location::NodeDescriptor node{.stamp = stamp_of(core),
+                                .is_stream_gateway = core.config.is_stream_gateway,
+                                .application_version = core.config.application_version,
+                                .state = location::HostState::Preparing,
+                                .advertised_address = core.advertised_address,
+                                .meshes = {}};
+  for (const auto& mesh : core.application.meshes()) {
+    if (mesh->has_object_role()) node.meshes.push_back(part_in(*mesh, *core.capacity));
+  }
+  return node;
+}
 
 DescriptorPublisher::DescriptorPublisher(Core& core)
     : core_(core), timer_(core, [this] { look(); }) {}
 
 location::NodeDescriptor DescriptorPublisher::descriptor() const {
-  location::NodeDescriptor node{.stamp = *core_.lease->view().stamp,
-                                .is_stream_gateway = core_.config.is_stream_gateway,
-                                .application_version = core_.config.application_version,
-                                .state = state_,
-                                .advertised_address = core_.advertised_address,
-                                .meshes = {}};
-  for (const auto& mesh : core_.application.meshes()) {
-    if (mesh->has_object_role()) node.meshes.push_back(part_in(*mesh, *core_.capacity));
-  }
+  location::NodeDescriptor node = describe(core_);
+  node.state = state_;
   return node;
 }
 

@@ -14,6 +14,9 @@ namespace spotmesh::objects {
 
 class Core;
 
+// What this node says of itself at this moment, but for its state. Strand only.
+location::NodeDescriptor describe(const Core& core);
+
 // Strand only. A change of state is written at once, changed counts every few seconds: they are
 // hints. What cannot be written now, or was forgotten by the store, is written as soon as it can
 // be.

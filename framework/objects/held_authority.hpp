@@ -49,6 +49,7 @@ class HeldAuthority {
 
   const location::StoreVersion& version() const { return version_; }
   void set_version(const location::StoreVersion& version) { version_ = version; }
+  AuthorityOwnerGeneration owner_generation() const { return owner_generation_; }
   location::AuthorityRecord record() const;
   location::VersionedAuthority unpacked() const { return {record(), version_}; }
 

@@ -1,12 +1,21 @@
 // Counters of a node's object side; read at any time from any thread.
 #pragma once
 
+#include <cstdint>
+
 #include "base/count.hpp"
 
 namespace spotmesh::objects {
 
 using spotmesh::Count;
 using spotmesh::SpreadCount;
+
+// Requests that wait for their one reply, by what they were sent to. Goes down, too.
+struct RequestsInFlight {
+  Count actor;
+  Count spot;
+  std::int64_t value() const { return actor.value() + spot.value(); }
+};
 
 struct Metrics {
   // What became of messages that reached a mailbox.
@@ -23,7 +32,7 @@ struct Metrics {
   Count publication_copies;   // sent to other nodes
   Count missed_publications;  // a subscriber's mailbox, or the way to its node, was full
 
-  Count requests_in_flight;  // goes down, too
+  RequestsInFlight requests_in_flight;
   Count late_replies;
   Count stale_routes;       // messages of other nodes for whom is not here
   Count undelivered_sends;  // a send that was to wait for a resolve and found no receiver

@@ -98,6 +98,13 @@ const location::NodeDescriptor* NodeDirectory::find(const mesh::Peer& peer) cons
   return is_known ? &found->second : nullptr;
 }
 
+std::vector<const location::NodeDescriptor*> NodeDirectory::known() const {
+  std::vector<const location::NodeDescriptor*> found;
+  found.reserve(nodes_.size());
+  for (const auto& [rid, node] : nodes_) found.push_back(&node);
+  return found;
+}
+
 std::vector<const location::NodeDescriptor*> NodeDirectory::reachable() const {
   using location::OwnerVerdict;
   const location::BeatWatchMachine& owners = core_.lease->environment().owners;

@@ -52,7 +52,9 @@ class NodeDirectory final : public mesh::AddressBook {
   bool is_complete() const;
   // Null when that run is not known, or gone.
   const location::NodeDescriptor* find(const mesh::Peer& peer) const;
-  // Other nodes that can be reached and are not known to have fallen silent.
+  // All other nodes, by their RID.
+  std::vector<const location::NodeDescriptor*> known() const;
+  // Those that can be reached and are not known to have fallen silent.
   std::vector<const location::NodeDescriptor*> reachable() const;
 
  private:

@@ -43,6 +43,11 @@ RequestTable::RequestTable(Core& core) : core_(core) {}
 
 RequestTable::~RequestTable() { assert(count_.load() == 0); }
 
+Count& RequestTable::in_flight(const PendingRequest& request) {
+  RequestsInFlight& all = core_.metrics.requests_in_flight;
+  return request.info_.target.kind == TargetKind::Actor ? all.actor : all.spot;
+}
+
 Result<runtime::Ref<PendingRequest>> RequestTable::open(RequestInfo info, Instant deadline) {
   const std::size_t before = count_.fetch_add(1, std::memory_order_relaxed);
   if (before >= core_.config.requests_in_flight) {
@@ -51,9 +56,9 @@ Result<runtime::Ref<PendingRequest>> RequestTable::open(RequestInfo info, Instan
         fmt::format("{} was not sent: {} requests of this node are unanswered", info.what,
                     core_.config.requests_in_flight)));
   }
-  core_.metrics.requests_in_flight.add();
   const runtime::Ref<PendingRequest> request(
       new PendingRequest(*this, before % shard_count, std::move(info)));
+  in_flight(*request).add();
   Shard& shard = shards_[request->shard_];
   {
     std::lock_guard lock(shard.mutex);
@@ -78,7 +83,7 @@ void RequestTable::close(PendingRequest& request) {
     request.previous_ = request.next_ = nullptr;
   }
   count_.fetch_sub(1, std::memory_order_relaxed);
-  core_.metrics.requests_in_flight.add(-1);
+  in_flight(request).add(-1);
   if (core_.seams.timers.cancel(request)) request.release_ref();
   request.release_ref();
 }

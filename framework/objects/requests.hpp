@@ -13,6 +13,7 @@
 #include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
 
+#include "base/count.hpp"
 #include "base/pool.hpp"
 #include "objects/object_name.hpp"
 #include "runtime/completion.hpp"
@@ -76,6 +77,7 @@ class RequestTable {
   };
   static constexpr std::size_t shard_count = 16;
 
+  Count& in_flight(const PendingRequest& request);
   // The request has been completed; the table lets go of it.
   void close(PendingRequest& request);
 

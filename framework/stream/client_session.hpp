@@ -31,6 +31,7 @@
 #include "stream/session_outbound.hpp"
 #include "stream/session_protocol.hpp"
 #include "stream/session_reader.hpp"
+#include "stream/session_row.hpp"
 
 namespace spotmesh::stream {
 
@@ -49,6 +50,8 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   const std::string& remote_address() const { return remote_address_; }
   Gateway& gateway() const { return *gateway_; }
   SessionState state() const;
+  // Any thread.
+  SessionRow look() const;
 
   // The link's calls.
   void on_bytes(ByteView bytes) { reader_.on_bytes(bytes); }

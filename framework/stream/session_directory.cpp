@@ -51,6 +51,12 @@ std::vector<SessionDirectory::SessionRef> SessionDirectory::all() const {
   return sessions;
 }
 
+void SessionDirectory::look_at(std::size_t shard,
+                               const std::function<void(ClientSession&)>& visit) const {
+  std::lock_guard lock(shards_[shard].mutex);
+  for (const auto& [id, session] : shards_[shard].sessions) visit(*session);
+}
+
 void SessionDirectory::when_empty(std::function<void()> empty) {
   {
     std::lock_guard lock(empty_mutex_);

@@ -30,6 +30,9 @@ class SessionDirectory {
   SessionRef find(const SessionId& id) const;
   void remove(const SessionId& id);
   std::vector<SessionRef> all() const;
+  // Visits a part of all sessions, under a lock: `visit` only looks. Shards count from 0.
+  static constexpr std::size_t shard_count = 16;
+  void look_at(std::size_t shard, const std::function<void(ClientSession&)>& visit) const;
   std::size_t size() const { return size_.load(); }
 
   // A link that may yet become a session. Each add_coming() is followed by one remove_coming(),
@@ -50,7 +53,7 @@ class SessionDirectory {
   Shard& shard_of(const SessionId& id) const { return shards_[id.low % shards_.size()]; }
   void tell_if_empty();
 
-  mutable std::array<Shard, 16> shards_;
+  mutable std::array<Shard, shard_count> shards_;
   std::atomic<std::size_t> size_{0};
   std::atomic<std::size_t> living_{0};  // sessions, and what may become one
   std::mutex empty_mutex_;

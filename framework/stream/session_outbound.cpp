@@ -131,6 +131,11 @@ void SessionOutbound::abort() {
   if (link_ != nullptr) link_->abort();
 }
 
+std::size_t SessionOutbound::unsent_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return link_ == nullptr ? 0 : link_->unsent_bytes();
+}
+
 void SessionOutbound::link_gone() {
   decltype(batches_) dropped;
   std::lock_guard lock(mutex_);

@@ -64,6 +64,9 @@ class SessionOutbound {
   // The link has ended and is not touched any more.
   void link_gone();
 
+  // What the link has been given and has not got rid of.
+  std::size_t unsent_bytes() const;
+
   // The backlog has drained.
   void on_drained();
   // Looks at the backlog; what on_check_due() asked for. When to look again, if at all.
@@ -94,7 +97,7 @@ class SessionOutbound {
   const Duration slow_reader_time_;
   StreamMetrics& metrics_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   ClientLink* link_;
   bool is_finished_ = false;
   std::vector<std::pair<const runtime::Turn*, runtime::Ref<Batch>>> batches_;

@@ -11,9 +11,11 @@
 #include <spotmesh/ids.hpp>
 #include <spotmesh/message.hpp>
 
+#include "objects/page.hpp"
 #include "objects/session_routes.hpp"
 #include "stream/client_links.hpp"
 #include "stream/gateway.hpp"
+#include "stream/session_row.hpp"
 
 namespace spotmesh::stream {
 
@@ -50,6 +52,10 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
   // wait. `stopped` of an earlier stop() is called.
   void abandon();
 
+  // A page of the sessions, by their id; of `wanted`, the type is the gateway's name and the mesh
+  // that of a bound Actor. Answered as those of objects::Inspection.
+  void inspect(objects::PageWanted wanted,
+               std::function<void(objects::Page<SessionRow>)> done) const;
   std::size_t session_count() const { return gateway_->sessions.size(); }
   const StreamMetrics& metrics() const { return gateway_->metrics; }
 

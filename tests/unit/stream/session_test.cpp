@@ -289,3 +289,49 @@ TEST_CASE("one seed gives one run of a gateway, another seed another") {
   CHECK(trace_of(5) == trace_of(5));
   CHECK(trace_of(5) != trace_of(6));
 }
+
+TEST_CASE("a walk over pages shows every session once, with what it is about") {
+  GatewayFixture gateway;
+  std::vector<SimStreamClient> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(gateway.connect("client " + std::to_string(i)));
+  }
+  clients.push_back(gateway.connect_bound("ada", {"player", "scout"}));
+  const auto page_of = [&](const objects::PageWanted& wanted) {
+    std::optional<objects::Page<SessionRow>> page;
+    gateway.server->inspect(wanted, [&](auto given) { page = std::move(given); });
+    REQUIRE_FALSE(page.has_value());
+    gateway.wait_for([&] { return page.has_value(); });
+    return *std::move(page);
+  };
+  std::map<SessionId, SessionRow> seen;
+  objects::PageWanted wanted;
+  wanted.limit = 4;
+  for (bool is_last = false; !is_last;) {
+    const auto page = page_of(wanted);
+    CHECK(page.rows.size() <= 4);
+    for (const SessionRow& row : page.rows) CHECK(seen.emplace(row.id, row).second);
+    is_last = !page.next.has_value();
+    if (!is_last) wanted.from = *page.next;
+  }
+  REQUIRE(seen.size() == 21);
+
+  wanted = {};
+  wanted.mesh = "play";
+  const auto bound = page_of(wanted);
+  REQUIRE(bound.rows.size() == 1);
+  const SessionRow& ada = bound.rows[0];
+  CHECK(ada.state == SessionState::Open);
+  REQUIRE(ada.actors.size() == 2);
+  CHECK(ada.actors[1].actor_id.text() == "scout");
+  CHECK(ada.unanswered_requests == 0);
+  CHECK(ada.queued_packets == 0);
+  wanted = {};
+  wanted.id = to_string(ada.id);
+  CHECK(page_of(wanted).rows.at(0).remote_address == ada.remote_address);
+  wanted.type = "another gateway";
+  CHECK(page_of(wanted).rows.empty());
+  CHECK(parse_session_id(to_string(ada.id)) == ada.id);
+  CHECK_FALSE(parse_session_id("0123456789abcdef0123456789abcde").has_value());
+  CHECK_FALSE(parse_session_id("0123456789abcdef0123456789abcdeX").has_value());
+}
