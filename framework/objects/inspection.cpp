@@ -18,7 +18,7 @@ namespace {
 
 MailboxRow row_of_mailbox(const runtime::Mailbox& mailbox, Instant now) {
   MailboxRow row{.backlog = mailbox.backlog(), .running = {}};
-  if (const auto turn = mailbox.running_turn()) {
+  if (const auto turn = mailbox.oldest_turn()) {
     // The turn may have begun after `now` was read.
     row.running = {.what = std::string(turn->what),
                    .age = std::max(now - turn->since, Duration::zero())};
@@ -147,7 +147,7 @@ class Census final : public std::enable_shared_from_this<Census> {
     row.application_jobs += backlog.application;
     row.control_jobs += backlog.control;
     row.longest_application = std::max<std::uint64_t>(row.longest_application, backlog.application);
-    const auto turn = mailbox.running_turn();
+    const auto turn = mailbox.oldest_turn();
     if (!turn) return;
     ++row.running;
     row.oldest_turn = std::max(row.oldest_turn, now - turn->since);

@@ -174,7 +174,7 @@ TEST_CASE("membership, binding, backlog and the turn in progress are read as the
     co_return true;
   });
   one.run_for(2s);
-  row = actor(one, "anna");
+  const ActorRow row = actor(one, "anna");
   CHECK(row.ref.object_generation == anna.object_generation);
   CHECK(row.spot->spot_id.text() == "red");
   CHECK(row.spot_type == "room");
