@@ -129,7 +129,9 @@ trap 'exit 143' TERM
 start_server() {
   local number=$1 at=$2 log=$run/server-$1.log pid lines follower
   shift 2
-  "$bin/$sample-server" \
+  # A thousand above the port that players come to, so that both can be guessed.
+  local admin=$((at == 0 || at > 64535 ? 0 : at + 1000))
+  "$bin/$sample-server" --admin.listen="127.0.0.1:$admin" \
     --stream.host="$host" --stream.port="$at" --stream.static_directory="samples/$sample/web" \
     --location.store="sqlite:$run/cluster.db" "$@" >"$log" 2>&1 &
   pid=$!

@@ -13,6 +13,7 @@ packages=(
   # libraries of the framework
   libboost1.81-dev libflatbuffers-dev flatbuffers-compiler libsqlite3-dev libssl-dev
   libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev
+  prometheus-cpp-dev
   # tests: unit and property tests, benchmarks, clocks that jump, and the browser that plays
   catch2 librapidcheck-dev libbenchmark-dev faketime chromium
 )

@@ -17,13 +17,16 @@
 #include <utility>
 #include <vector>
 
+#include "host/admin.hpp"
 #include "host/event_log.hpp"
 #include "host/file_limit.hpp"
 #include "host/host_settings.hpp"
 #include "host/log_sink.hpp"
 #include "host/signals.hpp"
 #include "host/store_url.hpp"
+#include "host/system_limits.hpp"
 #include "net/asio_client_links.hpp"
+#include "net/http_server.hpp"
 #include "net/os_random.hpp"
 #include "net/system_clock.hpp"
 #include "net/thread_workers.hpp"
@@ -84,6 +87,7 @@ LogSinkOptions log_options(const host::LogSettings& settings) {
 node::NodeOptions node_options(const host::HostSettings& settings) {
   node::NodeOptions options;
   options.prefix = settings.node.prefix;
+  options.objects.application_version = settings.node.version;
   options.objects.lease = {.renew_interval = settings.location.renew_interval,
                            .ttl = settings.location.ttl,
                            .renew_timeout = settings.location.renew_timeout,
@@ -110,24 +114,48 @@ bool names_no_store(const Error& error) {
          kind == ErrorKind::NotFound;
 }
 
-std::string in_address(const std::string& host) {
-  return host.contains(':') ? "[" + host + "]" : host;  // IPv6
+std::string authority(const std::string& address, std::uint16_t port) {
+  const bool is_v6 = address.find(':') != std::string::npos;
+  return fmt::format("{}:{}", is_v6 ? "[" + address + "]" : address, port);
 }
 
 void print_ready(const node::Node& node, const host::HostSettings& chosen) {
-  const std::string host = in_address(chosen.stream.host);
   const std::uint16_t port = node.stream_port();
+  const std::string clients = authority(chosen.stream.host, port);
   fmt::print("ready: node {}", node.identity().rid.text);
-  if (port != 0) fmt::print(", clients at ws://{}:{}/stream", host, port);
+  if (port != 0) fmt::print(", clients at ws://{}/stream", clients);
   if (node.tcp_port() != 0) {
-    fmt::print(", and at tcp://{}:{}", in_address(chosen.stream.tcp->host), node.tcp_port());
+    fmt::print(", and at tcp://{}", authority(chosen.stream.tcp->host, node.tcp_port()));
   }
   if (port != 0 && !chosen.stream.static_directory.empty()) {
-    fmt::print(", page at http://{}:{}/", host, port);
+    fmt::print(", page at http://{}/", clients);
   }
   fmt::print("\n");
   std::fflush(stdout);
 }
+
+// What main() waits for: the node and the operator speak from other threads.
+struct Waking {
+  explicit Waking(host::StopSignals& woken) : signals(woken) {}
+
+  template <typename Change>
+  void tell(Change change) {
+    const std::scoped_lock lock(mutex);
+    change(*this);
+    signals.wake();
+  }
+
+  host::StopSignals& signals;
+  std::mutex mutex;  // the following
+  std::optional<Result<void>> started;
+  std::optional<std::string> lost;
+  std::optional<Duration> stop_deadline;  // set: an operator has told the node to stop
+
+  Duration deadline_or(Duration configured) {
+    const std::scoped_lock lock(mutex);
+    return stop_deadline.value_or(configured);
+  }
+};
 
 }  // namespace
 
@@ -136,7 +164,8 @@ struct Host::Parts {
       : settings(flags_of(argc, argv), environment_of_process()) {}
 
   int serve(const host::HostSettings& chosen);
-  int run_node(node::Node& node, const host::HostSettings& chosen);
+  int run_node(node::Node& node, LogSink& log, const host::HostSettings& chosen);
+  int wait_for_end(const node::Node& node, Waking& waking, const host::HostSettings& chosen);
 
   host::StopSignals signals;
   Settings settings;
@@ -191,6 +220,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   SpdlogSink log(log_options(chosen.log));
   host::EventLog events(log);
   host::allow_open_files(chosen.stream.sessions + other_open_files, log);
+  host::tell_system_limits(log);
   net::SystemClock clock;
   net::OsRandom random;
   net::WorkerPool pool({.threads = chosen.node.workers});
@@ -214,7 +244,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
                    .store = store->get(),
                    .client_links = &links},
                   node_options(chosen));
-  const int code = run_node(node, chosen);
+  const int code = run_node(node, log, chosen);
   // The node's last callbacks may still be returning on the pool's threads.
   links.close();
   workers.stop();
@@ -222,41 +252,66 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   return code;
 }
 
-// Waits, woken by what the node reports, until the process is told to stop, the node could not
-// start or it is lost; then stops it.
-int Host::Parts::run_node(node::Node& node, const host::HostSettings& chosen) {
-  std::mutex mutex;
-  std::optional<Result<void>> started;  // both under the mutex
-  std::optional<std::string> lost;
+int Host::Parts::run_node(node::Node& node, LogSink& log, const host::HostSettings& chosen) {
+  Waking waking(signals);
+  const Duration configured = chosen.node.stop_deadline;
+  host::Admin admin(
+      {.node = node,
+       .log = log,
+       .shut_down =
+           [&](std::optional<Duration> deadline) {
+             waking.tell([&](Waking& told) { told.stop_deadline = deadline.value_or(configured); });
+           }},
+      chosen.admin.token);
+  net::HttpServer server({.address = chosen.admin.address, .port = chosen.admin.port}, admin, log);
+  if (!chosen.admin.address.empty()) {
+    const auto port = server.start();
+    if (!port) {
+      fmt::print(stderr,
+                 "error: the admin endpoint: {}; set admin.listen to another address, to "
+                 "127.0.0.1:0 for any free port, or to \"\" for none\n",
+                 port.error().message());
+      return exit_failed;
+    }
+    fmt::print("admin: http://{}/\n", authority(chosen.admin.address, *port));
+    std::fflush(stdout);
+  }
   node.on_lost([&](std::string reason) {
-    const std::scoped_lock lock(mutex);
-    lost = std::move(reason);
-    signals.wake();
+    waking.tell([&](Waking& told) { told.lost = std::move(reason); });
   });
   node.start([&](Result<void> outcome) {
-    const std::scoped_lock lock(mutex);
-    started = std::move(outcome);
-    signals.wake();
+    waking.tell([&](Waking& told) { told.started = std::move(outcome); });
   });
-
-  int code = 0;
-  while (code == 0 && signals.wait() == host::StopSignals::Heard::Wake) {
-    const std::scoped_lock lock(mutex);
-    if (lost) {
-      fmt::print(stderr, "error: this node lost its lease and stops: {}\n", *lost);
-      code = exit_failed;
-    } else if (started && !*started) {
-      fmt::print(stderr, "error: the node could not start: {}\n", to_string(started->error()));
-      code = exit_failed;
-    } else if (started) {
-      print_ready(node, chosen);
-    }
-  }
+  const int code = wait_for_end(node, waking, chosen);
   signals.restore();
+  const Duration deadline = waking.deadline_or(configured);
   std::promise<void> stopped;
-  node.stop(chosen.node.stop_deadline, [&] { stopped.set_value(); });
+  node.stop(deadline, [&] { stopped.set_value(); });
   stopped.get_future().wait();
   return code;
+}
+
+// Waits, woken by what the node reports, until the process is told to stop, the node could not
+// start or it is lost.
+int Host::Parts::wait_for_end(const node::Node& node, Waking& waking,
+                              const host::HostSettings& chosen) {
+  bool is_ready = false;
+  while (signals.wait() == host::StopSignals::Heard::Wake) {
+    const std::scoped_lock lock(waking.mutex);
+    if (waking.lost) {
+      fmt::print(stderr, "error: this node lost its lease and stops: {}\n", *waking.lost);
+      return exit_failed;
+    }
+    if (waking.stop_deadline) return 0;
+    if (!waking.started) continue;
+    if (!*waking.started) {
+      fmt::print(stderr, "error: the node could not start: {}\n",
+                 to_string(waking.started->error()));
+      return exit_failed;
+    }
+    if (!std::exchange(is_ready, true)) print_ready(node, chosen);
+  }
+  return 0;
 }
 
 }  // namespace spotmesh

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include <spotmesh/ids.hpp>
 #include <spotmesh/limits.hpp>
 
@@ -14,12 +16,19 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+constexpr std::size_t longest_version = 128;
+
 NodeSettings read_node(Settings& settings) {
   NodeSettings node;
-  node.prefix = settings.text("node.prefix", "node", "first part of this node's routing id");
-  if (const auto valid = validate_prefix(node.prefix); !valid) {
-    throw ConfigurationError("node.prefix: " + valid.error().message());
-  }
+  node.prefix = settings.text(
+      "node.prefix", "node",
+      [](std::string_view text) { return validate_prefix(text).has_value(); },
+      "1 to 64 letters, digits, dots, underscores and hyphens",
+      "first part of this node's routing id");
+  node.version = settings.text(
+      "node.version", "", [](std::string_view text) { return text.size() <= longest_version; },
+      fmt::format("at most {} bytes", longest_version),
+      "version of the application, as operators and other nodes see it");
   node.workers = static_cast<unsigned>(settings.integer(
       "node.workers", 0, {0, 256}, "worker threads; 0 means one per hardware thread"));
   node.stop_deadline = settings.duration("node.stop_deadline", 10s, {0ms, 10min},
@@ -119,6 +128,7 @@ HostSettings read_host_settings(Settings& settings) {
   all.log.lines_per_second = static_cast<std::size_t>(settings.integer(
       "log.lines_per_second", 100, {0, 1'000'000},
       "lines that one part of the server may write at one level; 0 means no bound"));
+  all.admin = read_admin_settings(settings);
   return all;
 }
 

@@ -10,10 +10,13 @@
 #include <spotmesh/settings.hpp>
 #include <spotmesh/time.hpp>
 
+#include "host/admin_settings.hpp"
+
 namespace spotmesh::host {
 
 struct NodeSettings {
   std::string prefix;
+  std::string version;   // of the application
   unsigned workers = 0;  // 0: one per hardware thread
   Duration stop_deadline{};
 };
@@ -57,6 +60,7 @@ struct HostSettings {
   LocationSettings location;
   StreamSettings stream;
   LogSettings log;
+  AdminSettings admin;
 };
 
 // Declares and reads them; ConfigurationError as Settings gives it.

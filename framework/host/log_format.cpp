@@ -90,25 +90,6 @@ bool needs_no_quotes(std::string_view value) {
   });
 }
 
-void add_json_string(std::string& line, std::string_view text) {
-  line += '"';
-  while (!text.empty()) {
-    const Character c = first_character(text);
-    if (!c.is_valid) {
-      line += "\\ufffd";
-    } else if (c.code_point == '"' || c.code_point == '\\') {
-      line += '\\';
-      line += text[0];
-    } else if (is_unsafe(c.code_point)) {
-      add(line, "\\u{:04x}", static_cast<std::uint32_t>(c.code_point));
-    } else {
-      line += text.substr(0, c.length);
-    }
-    text.remove_prefix(c.length);
-  }
-  line += '"';
-}
-
 std::string iso_time(WallTime time) {
   const std::int64_t milliseconds = ((time.unix_milliseconds % 1000) + 1000) % 1000;
   const std::time_t seconds = (time.unix_milliseconds - milliseconds) / 1000;
@@ -176,6 +157,25 @@ std::string as_json_line(const LogRecord& record) {
 }
 
 }  // namespace
+
+void add_json_string(std::string& line, std::string_view text) {
+  line += '"';
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    if (!c.is_valid) {
+      line += "\\ufffd";
+    } else if (c.code_point == '"' || c.code_point == '\\') {
+      line += '\\';
+      line += text[0];
+    } else if (is_unsafe(c.code_point)) {
+      add(line, "\\u{:04x}", static_cast<std::uint32_t>(c.code_point));
+    } else {
+      line += text.substr(0, c.length);
+    }
+    text.remove_prefix(c.length);
+  }
+  line += '"';
+}
 
 std::string_view level_name(LogLevel level) { return names_of(level).json; }
 

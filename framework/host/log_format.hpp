@@ -34,4 +34,7 @@ std::string_view level_name(LogLevel level);
 // that are not UTF-8 become U+FFFD there. The line has no newline at its end.
 std::string format_log_line(LogFormat format, const LogRecord& record);
 
+// Appends `text` as a JSON string with its quotes, escaped as in such a line.
+void add_json_string(std::string& out, std::string_view text);
+
 }  // namespace spotmesh

@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "base/utf8.hpp"
+#include "host/duration_text.hpp"
 #include "host/toml_file.hpp"
 
 namespace spotmesh {
+
+using host::format_duration;
+using host::parse_duration;
+
 namespace {
 
 constexpr std::string_view environment_prefix = "SPOTMESH_";
@@ -67,29 +73,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string format_duration(std::chrono::milliseconds value) {
-  const std::int64_t count = value.count();
-  if (count != 0 && count % 3'600'000 == 0) return fmt::format("{}h", count / 3'600'000);
-  if (count != 0 && count % 60'000 == 0) return fmt::format("{}m", count / 60'000);
-  if (count % 1000 == 0) return fmt::format("{}s", count / 1000);
-  return fmt::format("{}ms", count);
-}
-
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
-  const std::size_t unit_at = text.find_first_not_of("0123456789");
-  if (unit_at == 0 || unit_at == std::string_view::npos) return std::nullopt;
-  const auto count = parse_integer(text.substr(0, unit_at));
-  const std::string_view unit = text.substr(unit_at);
-  std::int64_t scale = 0;
-  if (unit == "ms") scale = 1;
-  if (unit == "s") scale = 1000;
-  if (unit == "m") scale = 60'000;
-  if (unit == "h") scale = 3'600'000;
-  constexpr std::int64_t highest = std::int64_t{1} << 40;
-  if (!count || scale == 0 || *count > highest / scale) return std::nullopt;
-  return std::chrono::milliseconds(*count * scale);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -225,12 +208,76 @@ void Settings::refuse(std::string_view key, const Value& value, std::string_view
 
 std::string Settings::text(std::string_view key, std::string_view fallback,
                            std::string_view meaning) {
+  return text(key, fallback, [](std::string_view) { return true; }, "a text", meaning);
+}
+
+std::string Settings::text(std::string_view key, std::string_view fallback,
+                           const std::function<bool(std::string_view)>& is_allowed,
+                           std::string_view allowed, std::string_view meaning) {
   const Value* value = find(key);
-  if (value != nullptr && value->kind != Value::Kind::Text) refuse(key, *value, "a text");
+  if (value != nullptr && (value->kind != Value::Kind::Text || !is_allowed(value->text))) {
+    refuse(key, *value, allowed);
+  }
   std::string result = value != nullptr ? value->text : std::string(fallback);
   declare(key, {as_toml(result), value != nullptr ? value->origin : "default", std::string(meaning),
-                "a text", as_toml(fallback)});
+                std::string(allowed), as_toml(fallback)});
   return result;
+}
+
+std::string Settings::secret(std::string_view key, std::string_view meaning) {
+  const std::string file_key = fmt::format("{}_file", key);
+  const std::string variable = variable_of(key);
+  for (const auto* source : {&flags_, &file_}) {
+    const auto found = source->find(key);
+    if (found == source->end()) continue;
+    throw ConfigurationError(fmt::format(
+        "{}: {} is a secret, which does not stand here; put it into a file that {} names, or into "
+        "the environment variable {}",
+        found->second.origin, key, file_key, variable));
+  }
+  const std::string file =
+      text(file_key, "", fmt::format("file with {}; empty means none", meaning));
+  const auto in_environment = environment_.find(variable);
+  if (in_environment != environment_.end() && !file.empty()) {
+    throw ConfigurationError(
+        fmt::format("{} and {} are both set; one of them is enough", variable, origin(file_key)));
+  }
+  const std::string from = in_environment != environment_.end() ? variable : origin(file_key);
+  std::string value =
+      in_environment != environment_.end() ? in_environment->second.text : read_secret(key, file);
+  const bool is_set = in_environment != environment_.end() || !file.empty();
+  constexpr std::string_view allowed = "16 to 1024 characters of printable ASCII without spaces";
+  const bool is_plain = std::ranges::all_of(value, [](char c) { return c > ' ' && c <= '~'; });
+  if (is_set && (value.size() < 16 || value.size() > 1024 || !is_plain)) {
+    throw ConfigurationError(
+        fmt::format("{}: {} is not allowed as it is there; allowed: {}", from, key, allowed));
+  }
+  declare(key,
+          {is_set ? "\"(not shown)\"" : "\"\"", is_set ? from : "default", std::string(meaning),
+           fmt::format("{}, only in the variable {}", allowed, variable), "\"\""});
+  return value;
+}
+
+std::string Settings::read_secret(std::string_view key, const std::string& file) const {
+  if (file.empty()) return {};
+  constexpr std::size_t most_bytes = 4096;
+  std::string text(most_bytes, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  if (stream && std::filesystem::is_regular_file(file)) {
+    stream.read(text.data(), most_bytes);
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad() || !stream.eof()) {
+    throw ConfigurationError(fmt::format("{}: the file '{}' with {} cannot be read, or is too long",
+                                         origin(fmt::format("{}_file", key)), file, key));
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+const std::string& Settings::origin(std::string_view key) const {
+  return declared_.find(key)->second.origin;
 }
 
 std::int64_t Settings::integer(std::string_view key, std::int64_t fallback, Range range,

@@ -68,10 +68,14 @@ std::string_view reason_phrase(unsigned status) {
       return "Switching Protocols";
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 304:
       return "Not Modified";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:

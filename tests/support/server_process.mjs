@@ -22,6 +22,7 @@ export const serverEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('SPOTMESH_')));
 
 const TCP = /^ready: .*tcp:\/\/127\.0\.0\.1:(\d+)/;
+const ADMIN = /^admin: (http:\/\/\S+)\/$/;
 const READY = /^ready: .*http:\/\/127\.0\.0\.1:(\d+)/;
 
 // A port that was free a moment ago, for a server that has to come back on the same one.
@@ -43,20 +44,35 @@ export class ServerProcess {
   #lines = [];
 
   // Resolves when the server says that it serves; rejects with all it said when it ends before.
-  static async start(sample, { directory, port = 0, flags = [] }) {
+  static async start(sample, {
+    directory, port = 0, admin = '127.0.0.1:0', flags = [], environment = {},
+  }) {
     const server = new ServerProcess();
     server.#process = spawn(
       path.join(binDirectory, `${sample}-server`),
       [
         `--stream.port=${port}`,
+        `--admin.listen=${admin}`,
         `--stream.static_directory=${path.join(sourceDirectory, 'samples', sample, 'web')}`,
         `--location.store=sqlite:${path.join(directory, 'cluster.db')}`,
         ...flags,
       ],
-      { cwd: directory, env: serverEnvironment, stdio: ['ignore', 'pipe', 'pipe'] },
+      {
+        cwd: directory,
+        env: { ...serverEnvironment, ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
     );
     await server.#becomeReady();
     return server;
+  }
+
+  // Where its operators reach it, "http://127.0.0.1:9464".
+  admin;
+
+  // Resolves to {code, signal} when it has ended by itself.
+  get ended() {
+    return this.#ended;
   }
 
   #becomeReady() {
@@ -71,6 +87,7 @@ export class ServerProcess {
       for (const stream of [this.#process.stdout, this.#process.stderr]) {
         createInterface({ input: stream }).on('line', (line) => {
           this.#lines.push(line);
+          this.admin = ADMIN.exec(line)?.[1] ?? this.admin;
           const ready = READY.exec(line);
           if (ready) {
             this.port = Number(ready[1]);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,6 +39,14 @@ class Settings {
   Settings(std::vector<std::string> flags, Environment environment);
 
   std::string text(std::string_view key, std::string_view fallback, std::string_view meaning);
+  // A text of which `is_allowed` is true; `allowed` says in words what that is.
+  std::string text(std::string_view key, std::string_view fallback,
+                   const std::function<bool(std::string_view)>& is_allowed,
+                   std::string_view allowed, std::string_view meaning);
+  // A secret, or nothing. It stands in the environment variable of `key`, or in the file that the
+  // setting `<key>_file` names, whose last line may end in a newline; anywhere else it is refused.
+  // It has 16 to 1024 characters of printable ASCII without spaces, and is shown nowhere.
+  std::string secret(std::string_view key, std::string_view meaning);
   std::int64_t integer(std::string_view key, std::int64_t fallback, Range range,
                        std::string_view meaning);
   bool boolean(std::string_view key, bool fallback, std::string_view meaning);
@@ -54,6 +63,10 @@ class Settings {
   // Throws ConfigurationError for the first key of file, environment or flags that nothing has
   // declared; the nearest declared key is suggested.
   void check() const;
+
+  // "spotmesh.toml:12", "SPOTMESH_STREAM_PORT", "--stream.port" or "default", of a declared
+  // setting.
+  const std::string& origin(std::string_view key) const;
 
   bool wants_help() const { return wants_help_; }
   bool wants_print() const { return wants_print_; }
@@ -83,6 +96,7 @@ class Settings {
   void read_environment(const Environment& environment);
   const Value* find(std::string_view key);
   void declare(std::string_view key, Declared declared);
+  std::string read_secret(std::string_view key, const std::string& file) const;
   [[noreturn]] void refuse(std::string_view key, const Value& value,
                            std::string_view allowed) const;
 

@@ -154,3 +154,66 @@ TEST_CASE("effective settings are a file that gives the same values again") {
   Settings again({"--config=" + file.path()}, {});
   CHECK(again.text("a.text", "", "") == odd);
 }
+
+TEST_CASE("a text that is not allowed names file, line, value and what is allowed") {
+  const TemporaryFile file("[node]\nprefix = \"a b\"\n");
+  Settings settings({"--config=" + file.path()}, {});
+  const auto read = [&] {
+    settings.text(
+        "node.prefix", "node", [](std::string_view text) { return text.find(' ') == text.npos; },
+        "a text without spaces", "prefix");
+  };
+  CHECK(message_of(read) == file.path() +
+                                ":2: node.prefix = 'a b' is not allowed; allowed: a text without "
+                                "spaces");
+}
+
+TEST_CASE("a secret comes from its variable or its file, and is shown nowhere") {
+  const std::string secret = "a-secret-of-24-characters";
+  const bool is_in_file = GENERATE(false, true);
+  const TemporaryFile file(secret + GENERATE("", "\n", "\r\n"));
+  Settings settings(is_in_file ? std::vector<std::string>{"--admin.token_file=" + file.path()}
+                               : std::vector<std::string>{},
+                    is_in_file ? Settings::Environment{}
+                               : Settings::Environment{{"SPOTMESH_ADMIN_TOKEN", secret}});
+  CHECK(settings.secret("admin.token", "a token") == secret);
+  CHECK_NOTHROW(settings.check());
+  CHECK(settings.effective().find(secret) == std::string::npos);
+  CHECK(settings.effective().find(is_in_file ? "token = \"(not shown)\"  # --admin.token_file"
+                                             : "token = \"(not shown)\"  # SPOTMESH_ADMIN_TOKEN") !=
+        std::string::npos);
+  CHECK(settings.help().find(secret) == std::string::npos);
+}
+
+TEST_CASE("a secret that is unfit, twice there, or where others read it, is refused unshown") {
+  const std::string secret = "a-secret-of-24-characters";
+  const TemporaryFile right(secret);
+  const TemporaryFile two_lines(secret + "\n\n");
+  const TemporaryFile huge(std::string(8192, 'x'));
+  const TemporaryFile settings_file("[admin]\ntoken = \"" + secret + "\"\n");
+  const auto refusal = [&](const std::vector<std::string>& flags, Settings::Environment given) {
+    const std::string message = message_of([&] {
+      Settings settings(flags, std::move(given));
+      settings.secret("admin.token", "a token");
+    });
+    CHECK(message.find(secret) == std::string::npos);
+    return message;
+  };
+  using Catch::Matchers::Contains;
+  CHECK(refusal({}, {}) == "nothing was refused");
+  CHECK_THAT(refusal({"--admin.token=" + secret}, {}), Contains("--admin.token") &&
+                                                           Contains("admin.token_file") &&
+                                                           Contains("SPOTMESH_ADMIN_TOKEN"));
+  CHECK_THAT(refusal({"--config=" + settings_file.path()}, {}),
+             Contains(settings_file.path() + ":2"));
+  CHECK_THAT(refusal({"--admin.token_file=" + right.path()}, {{"SPOTMESH_ADMIN_TOKEN", secret}}),
+             Contains("both set"));
+  CHECK_THAT(refusal({"--admin.token_file=/nowhere"}, {}), Contains("'/nowhere'"));
+  CHECK_THAT(refusal({"--admin.token_file=/tmp"}, {}), Contains("'/tmp'"));
+  CHECK_THAT(refusal({"--admin.token_file=" + huge.path()}, {}), Contains("too long"));
+  CHECK_THAT(refusal({"--admin.token_file=" + two_lines.path()}, {}), Contains("16 to 1024"));
+  for (const std::string& unfit : {std::string(), std::string("short"), secret + " ",
+                                   "\xC3\xA9" + secret, std::string(1025, 'x')}) {
+    CHECK_THAT(refusal({}, {{"SPOTMESH_ADMIN_TOKEN", unfit}}), Contains("16 to 1024"));
+  }
+}
