@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "location/store.hpp"
 #include "runtime/strand.hpp"
@@ -55,6 +56,7 @@ class MemoryStore final : public location::LocationStore {
 
   void commit(location::Commit commit, location::CommitCallback done) override {
     location::CommitResult result = execute(commit);
+    if (result.outcome == location::CommitResult::Outcome::Ok) hint(commit.writes);
     answers_.post([done = std::move(done), result = std::move(result)] { done(result); });
   }
 
@@ -76,7 +78,10 @@ class MemoryStore final : public location::LocationStore {
     answers_.post([done = std::move(done), page = std::move(page)] { done(page); });
   }
 
-  void watch(std::string, location::HintCallback) override {}
+  void watch(std::string prefix, location::HintCallback hint) override {
+    std::lock_guard lock(mutex_);
+    watches_.emplace_back(std::move(prefix), std::move(hint));
+  }
   std::string describe() const override { return "memory"; }
 
   std::size_t size() const {
@@ -111,6 +116,14 @@ class MemoryStore final : public location::LocationStore {
     const auto found = entries_.find(std::string_view(condition.key));
     if (found == entries_.end()) return !condition.version.has_value();
     return condition.version == location::StoreVersion{epoch, found->second.counter};
+  }
+  void hint(const std::vector<location::Write>& writes) {
+    std::lock_guard lock(mutex_);
+    for (const location::Write& write : writes) {
+      for (const auto& [prefix, hint] : watches_) {
+        if (write.key.starts_with(prefix)) answers_.post([hint, key = write.key] { hint(key); });
+      }
+    }
   }
   location::CommitResult execute(const location::Commit& commit) {
     using Outcome = location::CommitResult::Outcome;
@@ -153,6 +166,7 @@ class MemoryStore final : public location::LocationStore {
   std::pmr::unsynchronized_pool_resource memory_{&pages_};
   std::pmr::map<std::pmr::string, Entry, std::less<>> entries_{&memory_};
   std::uint64_t counter_ = 0;
+  std::vector<std::pair<std::string, location::HintCallback>> watches_;
 };
 
 }  // namespace spotmesh::testing
