@@ -137,15 +137,22 @@ void RouteOrder::confirm(const mesh::Peer& peer, std::uint64_t position) {
   sent_.confirm(peer, position);
 }
 
+// A run is over some time before its end is told here: a fence to it would be answered at once, and
+// nothing would have changed.
+std::optional<mesh::Peer> RouteOrder::unless_over(std::optional<mesh::Peer> peer) const {
+  if (peer.has_value() && core_.peers->is_over(*peer)) peer.reset();
+  return peer;
+}
+
 std::optional<mesh::Peer> RouteOrder::former_route(TargetKind kind, std::string_view id) const {
   std::lock_guard lock(mutex_);
   if (const Unsaid* unsaid = unsaid_of_this_turn()) {
     const auto last = std::ranges::find_if(
         unsaid->messages.rbegin(), unsaid->messages.rend(),
         [&](const Unsaid::Message& each) { return each.kind == kind && each.id == id; });
-    if (last != unsaid->messages.rend()) return last->peer;
+    if (last != unsaid->messages.rend()) return unless_over(last->peer);
   }
-  return sent_.find(kind, id);
+  return unless_over(sent_.find(kind, id));
 }
 
 void RouteOrder::fence(const mesh::Peer& peer, std::function<void(Result<void>)> taken) {

@@ -52,6 +52,7 @@ class RouteOrder {
   class Unsaid;
 
   const Unsaid* unsaid_of_this_turn() const;
+  std::optional<mesh::Peer> unless_over(std::optional<mesh::Peer> peer) const;
   void leave(Unsaid& unsaid);
   void note(TargetKind kind, std::string_view id, const mesh::Peer& peer);
   // Asks a peer now and then, so that what is remembered of it stays small.
