@@ -1,10 +1,13 @@
 #include "objects/callback_job.hpp"
 
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "objects/actor_cell.hpp"
 #include "objects/core.hpp"
 #include "objects/spot_cell.hpp"
+#include "objects/strand_link.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -14,11 +17,20 @@ class CallbackJob final : public runtime::Job {
   CallbackJob(Core& core, const CallbackSpec& spec, std::function<Task<void>()> body,
               std::function<void(std::optional<Error>)> done)
       : core_(core),
+        link_(core.link),
         what_(spec.what),
         actor_(spec.actor),
         spot_(spec.spot),
         body_(std::move(body)),
         done_(std::move(done)) {}
+  // With an abandoned gate, or the turn of an abandoned mailbox, maybe after the node's end.
+  ~CallbackJob() override {
+    if (!done_) return;
+    link_->post(
+        [done = std::move(done_),
+         error = Error::unavailable(std::string(what_) + ": what ran it has ended before it did")](
+            Core&) { done(error); });
+  }
 
   Task<void> run(runtime::Turn& turn) override {
     turn.set_scope(std::make_unique<ObjectScope>(ObjectScope::Kind::Lifecycle, what_, actor_.get(),
@@ -43,10 +55,12 @@ class CallbackJob final : public runtime::Job {
 
  private:
   void post(std::optional<Error> error) {
-    core_.strand.post([done = std::move(done_), error = std::move(error)] { done(error); });
+    core_.strand.post(
+        [done = std::exchange(done_, nullptr), error = std::move(error)] { done(error); });
   }
 
   Core& core_;
+  const std::shared_ptr<StrandLink> link_;
   std::string_view what_;
   runtime::Ref<ActorCell> actor_;
   runtime::Ref<SpotCell> spot_;
@@ -59,12 +73,11 @@ class CallbackJob final : public runtime::Job {
 void push_callback(Core& core, runtime::Mailbox& mailbox, const CallbackSpec& spec,
                    std::function<Task<void>()> body,
                    std::function<void(std::optional<Error>)> done) {
-  auto shared_done = done;
-  auto pushed =
-      mailbox.push(runtime::Lane::Control,
-                   std::make_unique<CallbackJob>(core, spec, std::move(body), std::move(done)));
-  if (pushed) return;
-  core.strand.post([done = std::move(shared_done), error = pushed.error()] { done(error); });
+  std::unique_ptr<runtime::Job> job =
+      std::make_unique<CallbackJob>(core, spec, std::move(body), std::move(done));
+  const auto pushed = mailbox.try_push(runtime::Lane::Control, job);
+  // One that the mailbox has taken and dropped has told of it by itself.
+  if (!pushed && job != nullptr) job->refuse(pushed.error());
 }
 
 }  // namespace spotmesh::objects

@@ -26,7 +26,8 @@ struct CallbackSpec {
 };
 
 // Pushes `body` to the control lane of `mailbox`. `done` is posted to the strand exactly once: with
-// nothing when the body has ended, else with why not (it threw, the mailbox was closed or is full).
+// nothing when the body has ended, else with why not (it threw, the mailbox was closed or is full,
+// the gate or the mailbox was abandoned before its end). Only a node that has ended posts nothing.
 // A throw is counted and logged. `body` lives until its Task has ended; what it refers to does,
 // too, since `done` keeps it.
 void push_callback(Core& core, runtime::Mailbox& mailbox, const CallbackSpec& spec,

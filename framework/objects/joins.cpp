@@ -47,6 +47,7 @@ class Joins::Run final : public MachineDriver<Run, join::Event> {
         machine_(what_of(join_), join_.deadline) {}
 
   JoinMachine& machine() { return machine_; }
+  bool is_of(const ActorCell& actor) const { return actor_.get() == &actor; }
   void let_go();
 
   void perform(join::Resolve&);
@@ -110,6 +111,13 @@ void Joins::start(DeferredJoin join) {
 void Joins::stop_all(const Error& error) {
   const auto runs = runs_;
   for (const auto& run : runs) run->feed(join::Stop{error});
+}
+
+void Joins::stepped_down(const ActorCell& actor, const Error& reason) {
+  const auto runs = runs_;
+  for (const auto& run : runs) {
+    if (run->is_of(actor)) run->feed(join::Stop{reason});
+  }
 }
 
 void Joins::let_go() {

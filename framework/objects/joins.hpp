@@ -12,6 +12,7 @@
 
 namespace spotmesh::objects {
 
+class ActorCell;
 class Core;
 
 class Joins {
@@ -24,6 +25,8 @@ class Joins {
 
   // The rest is for the strand. The node stops.
   void stop_all(const Error& error);
+  // This node lets go of the Actor: a Join that waits for its turns to end waits in vain.
+  void stepped_down(const ActorCell& actor, const Error& reason);
   // Nothing runs any more: ends the circles of references between runs and Actors.
   void let_go();
   std::size_t under_way() const { return runs_.size(); }

@@ -64,6 +64,14 @@ void ObjectTimers::close() {
   for (const auto& lane : lanes_) lane->timers().close();
 }
 
+void ObjectTimers::abandon() {
+  close();
+  for (const auto& lane : lanes_) {
+    lane->gate().abandon();
+    lane->claims().give_up();
+  }
+}
+
 void ObjectTimers::pause(std::function<void()> then) {
   for (const auto& lane : lanes_) lane->mailbox().hold();
   pause_from(0, std::move(then));

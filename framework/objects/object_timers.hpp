@@ -48,6 +48,8 @@ class ObjectTimers final : public TimerBackend, private runtime::TimerOwner {
   void start_declared();
   // Ends all timers for good.
   void close();
+  // Stepped down from: no tick that has a gate of its own goes on either. Strand only.
+  void abandon();
   // Of a PerActor Spot, on the strand: `then` is posted when no tick is in progress any more, and
   // none starts until resume(). The ticks of all others are turns of their owner's mailbox.
   void pause(std::function<void()> then);

@@ -7,6 +7,7 @@
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
+#include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/registry.hpp"
 #include "objects/session_routes.hpp"
@@ -42,10 +43,11 @@ void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   actor->timers().close();
   actor->mailbox().abandon(reason);
   actor->own_gate().abandon();
-  actor->give_up_claims();
   const Ref<SpotCell> spot = actor->spot();
   spot->member_count.fetch_sub(1);
   leave_members(core, spot, actor);
+  core.joins->stepped_down(*actor, reason);
+  actor->give_up_claims();
   if (const auto binding = actor->set_binding({}); binding.has_value()) {
     core.emit("actor.unbound", actor->id().text());
     if (core.sessions != nullptr) core.sessions->on_actor_gone(*binding, actor->id());
@@ -62,7 +64,7 @@ void step_down(const Ref<SpotCell>& spot, const Error& reason) {
   if (spot->state == CellState::Gone) return;
   Core& core = spot->core();
   spot->state = CellState::Gone;
-  spot->timers().close();
+  spot->timers().abandon();
   spot->mailbox().close(reason);
   spot->gate().abandon();
   spot->give_up_claims();

@@ -24,6 +24,7 @@ class TimerLane {
   TimerLane& operator=(const TimerLane&) = delete;
 
   std::string_view key() const { return key_; }
+  runtime::Gate& gate() { return *gate_; }
   runtime::Mailbox& mailbox() { return mailbox_; }
   Claims& claims() { return claims_; }
   runtime::KeyedTimers& timers() { return timers_; }
