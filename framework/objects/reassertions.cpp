@@ -166,6 +166,7 @@ void Reassertions::drop(const std::string& key, const Cell& cell, const Error& r
   if (cell.actor) {
     step_down(cell.actor, reason);
   } else {
+    drop_members(cell.spot, reason);
     step_down(cell.spot, reason);
   }
   core_.operations->remove(
@@ -175,6 +176,16 @@ void Reassertions::drop(const std::string& key, const Cell& cell, const Error& r
        .version = {},
        .deadline = core_.now() + limits::default_operation_timeout},
       [](const Error&) {}, [](const location::RemoveOutcome&) {});
+}
+
+// They go with it, and so do their records, which nobody is to write again.
+void Reassertions::drop_members(const Ref<SpotCell>& spot, const Error& reason) {
+  for (const auto& actor : core_.registry->actors()) {
+    if (actor->spot() != spot) continue;
+    const std::string key = location::keys::actor(actor->id());
+    forget(key);
+    drop(key, {.actor = actor, .spot = {}}, reason);
+  }
 }
 
 void Reassertions::on_closed() {

@@ -54,6 +54,7 @@ class Reassertions {
   bool is_wanted(const std::string& key, const Cell& cell, const location::StoreVersion& version);
   void on_asserted(const Cell& cell, const location::StoreVersion& version);
   void drop(const std::string& key, const Cell& cell, const Error& reason);
+  void drop_members(const runtime::Ref<SpotCell>& spot, const Error& reason);
   void on_closed();
   void look();
 
