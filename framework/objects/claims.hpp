@@ -42,7 +42,10 @@ class Claims {
   // keep, which may be the cell itself.
   void give_up();
   // The node ends, and nothing more is posted: those that are granted let go, too.
-  void drop() { waiting_.clear(); }
+  void drop() {
+    give_up();
+    waiting_.clear();
+  }
 
  private:
   Core& core_;

@@ -98,6 +98,9 @@ void ObjectsNode::Stopping::end_what_waits() {
 
 void ObjectsNode::Stopping::remove_records() {
   phase_ = Phase::Removing;
+  // From here on the ids are free: what still runs has had its time, and says nothing any more.
+  core_.admission.fence();
+  for (const auto& gate : core_.gates->all()) gate->abandon();
   publisher_.stop();
   core_.checkpoints->stop();
   for (const auto& actor : core_.registry->actors()) {
@@ -144,6 +147,8 @@ void ObjectsNode::Stopping::on_removed(const location::SettleOutcome& outcome) {
 }
 
 void ObjectsNode::Stopping::release() {
+  // The lease was lost while records were deleted.
+  if (phase_ == Phase::Done) return;
   phase_ = Phase::Releasing;
   timer_.cancel();
   core_.directory->stop();
