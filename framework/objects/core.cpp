@@ -21,6 +21,7 @@
 #include "objects/registry.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
+#include "objects/spot_cell.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/store_port.hpp"
 #include "objects/strand_link.hpp"
@@ -74,6 +75,11 @@ runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
 std::optional<Error> Core::not_admitted(const std::string& what) {
   if (admission.is_open(now())) return {};
   return Error::unavailable(what + ": this node's lease has run out and is not renewed yet");
+}
+
+runtime::Ref<SpotCell> Core::ready_entry_spot(const MeshTypes& mesh) const {
+  auto spot = entry_spot(mesh);
+  return spot && spot->state == CellState::Ready ? std::move(spot) : runtime::Ref<SpotCell>();
 }
 
 Error Core::stopping_error() const {

@@ -98,6 +98,8 @@ class Core {
   // Set while the node starts, one per mesh that it serves.
   std::map<const MeshTypes*, runtime::Ref<SpotCell>> entry_spots;
   runtime::Ref<SpotCell> entry_spot(const MeshTypes& mesh) const;
+  // Null while the node starts, and for good when it has stepped down from it. Strand only.
+  runtime::Ref<SpotCell> ready_entry_spot(const MeshTypes& mesh) const;
 
   // Draining: no new object, membership or binding; what has been accepted goes on.
   bool is_draining() const { return phase_.load(std::memory_order_acquire) != Phase::Running; }

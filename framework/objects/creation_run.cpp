@@ -12,6 +12,7 @@
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
 #include "objects/peer_port.hpp"
+#include "objects/spot_cell.hpp"
 #include "objects/store_operations.hpp"
 
 namespace spotmesh::objects {
@@ -108,6 +109,12 @@ void CreationRun::refuse_slot(Error error) {
   feed(location::create::SlotRefused{std::move(error)});
 }
 
+Error CreationRun::no_entry_spot() const {
+  return Error::unavailable(fmt::format("node {} has no Entry Spot of mesh '{}' for {} '{}'",
+                                        core_.identity.rid.text, spec_.mesh->name, noun(spec_.kind),
+                                        spec_.id));
+}
+
 void CreationRun::perform(location::create::TakeSlot& action) {
   const MeshTypes& mesh = *spec_.mesh;
   const ActorType* actor_type = mesh.find_actor(spec_.type.text());
@@ -118,6 +125,9 @@ void CreationRun::perform(location::create::TakeSlot& action) {
     return refuse_slot(Error::unavailable(
         fmt::format("node {} of mesh '{}' takes no new objects of {} type '{}'",
                     core_.identity.rid.text, mesh.name, noun(spec_.kind), spec_.type.text())));
+  }
+  if (spec_.kind == TargetKind::Actor && !core_.ready_entry_spot(mesh)) {
+    return refuse_slot(no_entry_spot());
   }
   auto taken = spec_.kind == TargetKind::Actor ? core_.capacity->take_actor(mesh)
                                                : core_.capacity->take_spot(mesh, *spot_type);
@@ -147,6 +157,10 @@ void CreationRun::perform(location::create::OwnerOver& action) {
 void CreationRun::perform(location::create::RunFactory& action) {
   const MeshTypes& mesh = *spec_.mesh;
   const ObjectGeneration generation = action.record.object_generation;
+  // It may have been stepped down from since the slot was taken.
+  if (spec_.kind == TargetKind::Actor && !core_.ready_entry_spot(mesh)) {
+    return feed(location::create::Failed{no_entry_spot()});
+  }
   staging_ =
       spec_.kind == TargetKind::Actor
           ? Staging::of_actor(core_, mesh, *mesh.find_actor(spec_.type.text()), spec_.id,
@@ -175,7 +189,7 @@ void CreationRun::on_decided(const Staging::Outcome& outcome) {
 }
 
 void CreationRun::perform(location::create::DiscardInstance&) {
-  std::exchange(staging_, nullptr)->discard();
+  if (const auto staging = std::exchange(staging_, nullptr)) staging->discard();
 }
 
 Message CreationRun::stored_reply(const location::StoredReply& reply) const {

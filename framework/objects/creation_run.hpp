@@ -49,6 +49,7 @@ class CreationRun final : public MachineDriver<CreationRun, location::create::Ev
   void done(CreateEnd end);
 
   void refuse_slot(Error error);
+  Error no_entry_spot() const;
   void on_decided(const Staging::Outcome& outcome);
   CreateReply reply_to(const location::CreateOutcome& outcome) const;
   Message stored_reply(const location::StoredReply& reply) const;

@@ -47,6 +47,12 @@ void ObjectsNode::Starting::on_lease(Result<void> acquired) {
   next_mesh();
 }
 
+void ObjectsNode::Starting::give_up(const Error& error) {
+  if (done_ == nullptr) return;
+  retry_.cancel();
+  end(fail(error));
+}
+
 void ObjectsNode::Starting::next_mesh() {
   const auto& meshes = core_.application.meshes();
   while (next_ < meshes.size()) {
@@ -77,12 +83,14 @@ void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
       [this, spot](std::optional<Error> error) {
         if (!error.has_value()) error = std::exchange(failure_, std::nullopt);
         if (error.has_value()) return end(fail(*std::move(error)));
+        if (done_ == nullptr) return;
         spot_ = spot;
         core_.subscriptions->announce(*spot, [this] { write_record(); });
       });
 }
 
 void ObjectsNode::Starting::write_record() {
+  if (done_ == nullptr) return;
   if (!core_.lease->view().is_held) {
     return end(fail(Error::unavailable("the node's lease was lost while it started")));
   }
@@ -100,6 +108,7 @@ void ObjectsNode::Starting::write_record() {
 void ObjectsNode::Starting::on_written(location::AuthorityRecord record,
                                        const location::SettleOutcome& outcome) {
   using Kind = location::SettleOutcome::Kind;
+  if (done_ == nullptr) return;
   switch (outcome.kind) {
     case Kind::Applied:
       return expose(std::exchange(spot_, {}), std::move(record), outcome.versions.front());
@@ -128,10 +137,10 @@ void ObjectsNode::Starting::expose(const runtime::Ref<SpotCell>& spot,
 }
 
 void ObjectsNode::Starting::end(Result<void> result) {
-  if (result) {
-    core_.emit("node.serving", core_.identity.rid.text);
-  }
-  std::exchange(done_, nullptr)(std::move(result));
+  auto done = std::exchange(done_, nullptr);
+  if (!done) return;
+  if (result) core_.emit("node.serving", core_.identity.rid.text);
+  done(std::move(result));
 }
 
 }  // namespace spotmesh::objects

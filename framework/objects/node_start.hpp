@@ -24,6 +24,8 @@ class ObjectsNode::Starting {
         retry_(core, [this] { write_record(); }) {}
 
   void on_lease(Result<void> acquired);
+  // The node stops, or its lease is lost: a start that is still under way has failed.
+  void give_up(const Error& error);
 
  private:
   // Entry Spots one after the other, then the descriptor.

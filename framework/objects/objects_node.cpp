@@ -96,6 +96,7 @@ void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
   core_->strand.post([this, deadline, done = std::move(done)]() mutable {
     stopping_ =
         std::make_unique<Stopping>(*core_, *publisher_, deadline, [this, done = std::move(done)] {
+          if (starting_) starting_->give_up(core_->stopping_error());
           turn_watch_->stop();
           let_go();
           done();
@@ -117,6 +118,7 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
   core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
+  if (starting_) starting_->give_up(error);
   if (fenced_) fenced_(reason);
   if (stopping_) stopping_->on_released();
 }

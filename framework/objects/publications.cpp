@@ -242,6 +242,7 @@ class Publications::HeldBack final : public runtime::Flushable {
 };
 
 void Publications::release_waiting(const TopicKey& key) {
+  if (core_.is_stopped()) return refuse_all(core_.stopping_error());
   if (const Instant now = core_.now(); !core_.admission.is_open(now)) {
     return core_.admission.hold_flush({runtime::make_ref<HeldBack>(*this, key)}, now);
   }

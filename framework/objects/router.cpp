@@ -233,6 +233,8 @@ void Router::fence(const Key& key, const mesh::Peer& former) {
 void Router::release_waiting(const Key& key, const Found& found) {
   const bool has_failed = found.has_value() && !found->has_value();
   while (true) {
+    // Said at the end of a turn that has outlived the node's calls: nothing leaves any more.
+    if (core_.is_stopped()) return refuse_line(key, core_.stopping_error());
     if (const auto former = former_route(key, found)) return fence(key, *former);
     if (!has_failed && !core_.admission.is_open(core_.now())) return hold_back(key);
     std::deque<Envelope> batch = waiting_->take(key);
@@ -254,6 +256,10 @@ void Router::refuse_waiting(const Key& key, const Error& error) {
     untaken_.push_back(key);
     return look_timer_.arm(core_.now() + look_interval);
   }
+  refuse_line(key, error);
+}
+
+void Router::refuse_line(const Key& key, const Error& error) {
   for (auto batch = waiting_->take(key); !batch.empty(); batch = waiting_->take(key)) {
     for (Envelope& envelope : batch) envelope.refuse(error);
   }

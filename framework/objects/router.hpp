@@ -93,6 +93,8 @@ class Router {
   // Hands on, in order, all that waits for the key, also what comes while it is at it.
   void release_waiting(const Key& key, const Found& found);
   void refuse_waiting(const Key& key, const Error& error);
+  // And nothing of the kind waits any more.
+  void refuse_line(const Key& key, const Error& error);
   // This node may not say anything at the moment: what waits goes when it may again.
   void hold_back(const Key& key);
   void hand_on(Envelope envelope, const Found& found);
