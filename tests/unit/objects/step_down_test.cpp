@@ -1,0 +1,169 @@
+// What ends with an object that its node steps down from.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "checks.hpp"
+#include "forgetful.hpp"
+#include "objects/creations.hpp"
+#include "objects/joins.hpp"
+#include "objects/registry.hpp"
+
+using namespace spotmesh;
+using namespace spotmesh::objects;
+
+namespace {
+
+class Yard : public PerActorSpot<Pawn> {
+ public:
+  Yard(SpotContext& context, Hooks& hooks) : PerActorSpot(context), hooks_(hooks) {}
+  static void handlers(Handlers<Yard>& on) {
+    on.send(&Yard::wish);
+    on.timer("tick", 100ms, &Yard::tick);
+  }
+  Task<JoinDecision> on_actor_join(std::string_view, const Message&) override {
+    co_return JoinDecision::accept();
+  }
+  Task<Result<void>> wish(Pawn& pawn, const probe::Wish& wish) const {
+    return wish_join(pawn, wish);
+  }
+  Task<void> tick(const TimerTick& tick) const {
+    if (hooks_.spot_tick) co_await hooks_.spot_tick(context(), tick);
+    hooks_.journal.note("ticked");
+  }
+
+ private:
+  Hooks& hooks_;
+};
+
+// Made before the world that uses them.
+struct YardHooks {
+  Hooks yard_hooks;
+};
+
+struct Rooms : YardHooks, Forgetful {
+  Rooms()
+      : Forgetful([this](ObjectServer& play) {
+          play.user_spot<Yard>("yard", [this](auto& f) {
+            f.per_actor().disable_relocation().create_with([this](SpotContext& context) {
+              return std::make_unique<Yard>(context, yard_hooks);
+            });
+          });
+        }) {}
+  Hooks& hooks() { return one.hooks; }
+  void join(const std::string& id, const std::string& spot) {
+    REQUIRE(one->send(id, probe::Wish{.spot = spot, .timeout_ms = 60'000}).has_value());
+    one.run_for(1s);
+  }
+  void lose_spot(const std::string& id) {
+    usurp_spot(id);
+    one.sim.store.fail_over(0s);
+    one.run_for(8s);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a Join to a room that its node steps down from fails at once", "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  Latch latch;
+  world.hooks().on_actor_join = [&](SpotContext&, std::string_view,
+                                    const Message&) -> Task<JoinDecision> {
+    co_await latch.wait();
+    co_return JoinDecision::accept();
+  };
+  world.join("anna", "red");
+  REQUIRE(world.one->core().joins->under_way() == 1);
+  world.lose_spot("red");
+  CHECK(world.one->core().joins->under_way() == 0);
+  CHECK(world.one.journal().count("completed anna failed Unavailable") == 1);
+  CHECK(world.serves("anna"));
+}
+
+TEST_CASE("a Join whose last callback is dropped with its room ends all the same", "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  Latch latch;
+  world.hooks().on_joined = [&](SpotContext&, Actor&) -> Task<void> { co_await latch.wait(); };
+  world.join("anna", "red");
+  REQUIRE(world.one->core().joins->under_way() == 1);
+  world.lose_spot("red");
+  CHECK(world.one->core().joins->under_way() == 0);
+}
+
+TEST_CASE(
+    "a Join that waits for the turns of an Actor that is stepped down from keeps no room open",
+    "[STORE-08]") {
+  Rooms world;
+  const ActorRef anna = world.one->born("anna", "pawn");
+  const SpotRef red = world.one->room("red", "room");
+  const BindingIdentity binding{SessionId{1, 1}, LifecycleId{2, 2}, NodeRid{"gate"}, 1};
+  world.one->bindings().bind(anna, binding, [](Result<void>) {});
+  Latch admission;
+  Latch farewell;
+  world.hooks().on_actor_join = [&](SpotContext&, std::string_view,
+                                    const Message&) -> Task<JoinDecision> {
+    co_await admission.wait();
+    co_return JoinDecision::accept();
+  };
+  world.hooks().on_disconnect = [&](SpotContext&, Actor&) -> Task<void> {
+    co_await farewell.wait();
+  };
+  world.join("anna", "red");
+  world.one->bindings().session_ended(anna.actor_id, binding);
+  world.one.run_for(1s);
+  admission.open();
+  world.one.run_for(1s);
+  REQUIRE(world.one->core().joins->under_way() == 1);
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(30s);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 1);
+  CHECK(world.one->core().joins->under_way() == 0);
+  CHECK(world.one->close(red) == true);
+}
+
+TEST_CASE("members of a room that is stepped down from leave no record behind", "[STORE-08]") {
+  const std::string type = GENERATE(as<std::string>(), "room", "yard");
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", type);
+  world.join("anna", "red");
+  REQUIRE(world.one->spot_of("anna")->spot_id.text() == "red");
+  world.lose_spot("red");
+  CHECK(world.one->metrics().stepped_down_objects.value() == 2);
+  CHECK_FALSE(world.actor("anna").has_value());
+  CHECK(world.actors() == 0);
+}
+
+TEST_CASE("a tick of a PerActor Spot does not outlive it", "[STORE-08][PERACTOR-01]") {
+  Rooms world;
+  Latch latch;
+  bool has_begun = false;
+  world.yard_hooks.spot_tick = [&](SpotContext&, const TimerTick&) -> Task<void> {
+    has_begun = true;
+    co_await latch.wait();
+  };
+  world.one->room("red", "yard");
+  world.one.run_for(1s);
+  REQUIRE(has_begun);
+  world.lose_spot("red");
+  latch.open();
+  world.one.run_for(1s);
+  CHECK(world.yard_hooks.journal.count("ticked") == 0);
+}
+
+TEST_CASE("an Entry Spot whose record is damaged takes nobody in any more", "[STORE-08]") {
+  Rooms world;
+  const auto& mesh = *world.one->core().application.find_mesh("play");
+  world.put(keys::spot(world.one->core().entry_spot(mesh)->id()), to_bytes("nonsense"));
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(30s);
+  REQUIRE(world.one->metrics().stepped_down_objects.value() == 1);
+  check_error(world.one->create("anna", "pawn"), ErrorKind::Unavailable, "no Entry Spot");
+}
