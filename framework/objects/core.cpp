@@ -74,6 +74,7 @@ runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
 
 std::optional<Error> Core::not_admitted(const std::string& what) {
   if (admission.is_open(now())) return {};
+  if (is_draining()) return stopping_error();
   return Error::unavailable(what + ": this node's lease has run out and is not renewed yet");
 }
 

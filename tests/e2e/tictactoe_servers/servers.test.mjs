@@ -225,7 +225,7 @@ test('a store that is none stops the start, and the setting is named', { timeout
     for (const store of ['', 'redis:host', 'sqlite:', 'sqlite::memory:', 'sqlite:/nowhere/it.db']) {
       const { code, output } = await runToItsEnd(`--location.store=${store}`);
       assert.equal(code, 2, output);
-      assert.match(output, /^error: location.store: [^:]/, store);
+      assert.match(output, /^error: location.store: [^:]/m, store);
     }
   });
 

@@ -1,5 +1,4 @@
 // What is still on its way when a route, a node or its lease ends, or before it has started.
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
@@ -24,16 +23,6 @@ Envelope note_to(const std::string& id, const std::string& text) {
   envelope.id = id;
   envelope.message = Message::of(probe::Note{.text = text});
   return envelope;
-}
-
-// When a node that has lost its store is fenced.
-Instant fence_time() {
-  OneNode one;
-  one.run_for(1s);
-  one.sim.store.set_available(false);
-  REQUIRE(one.sim.world.run_until([&] { return one->fenced_with.has_value(); }, 60s) ==
-          testing::SimOutcome::Done);
-  return one->core().now();
 }
 
 }  // namespace
@@ -153,11 +142,9 @@ TEST_CASE("a start that loses its lease is answered", "[STORE-10]") {
   node.node().start([&](Result<void> result) { started = std::move(result); });
   REQUIRE(sim.world.run_until([&] { return node.core().lease->view().is_held; }, 10s) ==
           testing::SimOutcome::Done);
-  node.sim().pause();
-  sim.run_for(60s);
-  node.sim().resume();
-  sim.run_for(1s);
-  REQUIRE(node.fenced_with.has_value());
+  node.fence(sim.store);
+  REQUIRE(sim.world.run_until([&] { return node.fenced_with.has_value(); }, 60s) ==
+          testing::SimOutcome::Done);
   REQUIRE(started.has_value());
   check_error(*started, ErrorKind::Unavailable, "lease");
 }
@@ -189,20 +176,4 @@ TEST_CASE("an Actor is not made at a node that has no Entry Spot yet", "[CREATE-
   sim.run_for(1s);
   CHECK(started.has_value());
   node.born("anna", "pawn");
-}
-
-TEST_CASE("a node that loses its lease while it stops tells of its end once", "[STORE-10]") {
-  const Instant fenced_at = fence_time();
-  OneNode one;
-  one.run_for(1s);
-  one->born("anna", "pawn");
-  one.sim.store.set_available(false);
-  // Its records are being deleted by then.
-  one.run_for(fenced_at - one->core().now() - 700ms);
-  one->stop(0s);
-  CHECK(one->fenced_with.has_value());
-  one.run_for(10s);
-  CHECK(std::ranges::count_if(one.sim.world.trace().lines(), [](const std::string& line) {
-          return line.find("node.stopped") != std::string::npos;
-        }) == 1);
 }

@@ -42,19 +42,6 @@ struct Placed {
       return context.actors().create(id, "pawn").timeout(timeout).submit();
     });
   }
-  // As if another node had found it silent for too long.
-  void fence(TestNode& node) {
-    const location::LeaseView& view = node.core().lease->view();
-    const auto other = sim.store.connect("other");
-    bool is_done = false;
-    other->commit({.epoch = {},
-                   .conditions = {},
-                   .writes = {{location::keys::lease(view.stamp->owner),
-                               encode(location::LeaseRecord{
-                                   .stamp = *view.stamp, .state = location::LeaseState::Fenced})}}},
-                  [&](const location::CommitResult&) { is_done = true; });
-    wait_for([&] { return is_done; });
-  }
   void wait_for(const std::function<bool()>& condition) {
     REQUIRE(sim.world.run_until(condition, 60s) == testing::SimOutcome::Done);
   }
@@ -253,7 +240,7 @@ TEST_CASE("a node that loses its lease leaves no creation under way at another",
   (void)game.begin("anna", 60s);
   game.wait_for([&] { return game.hooks.journal.count("on_create_actor anna") == 1; });
   const auto begun = game.sim.world.now();
-  game.fence(*game.one);
+  game.one->fence(game.sim.store);
   game.wait_for([&] { return game.one->fenced_with.has_value(); });
   game.sim.run_for(1s);
   REQUIRE(game.sim.world.now() - begun < 30s);
