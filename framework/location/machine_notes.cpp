@@ -134,7 +134,10 @@ void ReassertMachine::note(StateNotes& notes) const {
   if (waiting_ == Waiting::Read) {
     for (const std::string& key : read_keys_) notes.text(key);
   }
-  for (const std::string& key : in_commit_) notes.text(key);
+  for (const Written& each : in_commit_) {
+    notes.text(each.key);
+    notes.generation(each.generation);
+  }
   notes.number(static_cast<std::uint64_t>(waiting_));
   notes.ticket(awaited_);
   if (waiting_ == Waiting::Pause) notes.deadline(retry_at_);

@@ -33,7 +33,10 @@ ReassertMachine::ReassertMachine(std::vector<HeldObject> objects, Instant closes
 
 reassert::Actions ReassertMachine::on_event(const reassert::Event& event, Instant now) {
   actions_.clear();
-  if (!is_finished_) std::visit([&](const auto& each) { on(each, now); }, event);
+  if (!is_finished_) {
+    close_in_time(now);
+    std::visit([&](const auto& each) { on(each, now); }, event);
+  }
   if (!is_finished_) {
     Instant at = is_closed_ ? Instant::max() : closes_at_;
     if (waiting_ == Waiting::Pause) at = std::min(at, retry_at_);
@@ -48,18 +51,17 @@ void ReassertMachine::on(const reassert::Forget& event, Instant now) {
   const auto is_it = [&](const HeldObject& object) { return object.key == event.key; };
   std::erase_if(waiting_objects_, is_it);
   std::erase_if(batch_, is_it);
-  // What is in a commit under way stays there: it is decided, and nobody misses the answer.
+  // What is in a commit under way stays there, and is a leftover once that is answered.
   if (waiting_ == Waiting::Nothing || waiting_ == Waiting::Pause) next(now);
 }
 
 void ReassertMachine::on(const TimerFired&, Instant now) {
-  const bool may_assert =
-      now < closes_at_ || runtime::fault_strikes(environment_.faults, "reassert.after-admission");
-  if (!is_closed_ && !may_assert) {
-    close("this node could not say in time that it still owns it");
-    return next(now);
-  }
-  if (waiting_ == Waiting::Pause && now >= retry_at_) next(now);
+  const bool is_empty = batch_.empty() && waiting_objects_.empty();
+  if (waiting_ == Waiting::Pause && (is_empty || now >= retry_at_)) next(now);
+}
+
+bool ReassertMachine::is_writing(std::string_view key) const {
+  return std::ranges::any_of(in_commit_, [&](const Written& each) { return each.key == key; });
 }
 
 bool ReassertMachine::has_rivals() const {
@@ -74,22 +76,26 @@ void ReassertMachine::say_decided() {
   actions_.push_back(reassert::Decided{});
 }
 
-// From here the objects of others are out of reach; a commit of them that is under way may still
-// be applied, and is then a leftover.
-void ReassertMachine::close(std::string_view reason) {
+// From then on the objects of others are out of reach, whatever the timer was late by; a commit of
+// them that is under way may still be applied, and leaves them over.
+void ReassertMachine::close_in_time(Instant now) {
+  if (is_closed_ || now < closes_at_) return;
+  if (runtime::fault_strikes(environment_.faults, "reassert.after-admission")) return;
   is_closed_ = true;
   const auto drop = [&](auto& objects) {
     for (const HeldObject& object : objects) {
       if (object.is_unrivalled) continue;
       actions_.push_back(reassert::SteppedDown{
-          object.key, Error::unavailable(fmt::format("'{}': the Location Store has a new epoch, "
-                                                     "and {}",
-                                                     keys::printable(object.key), reason))});
+          object.key,
+          Error::unavailable(fmt::format("'{}': the Location Store has a new epoch, and this node "
+                                         "could not say in time that it still owns it",
+                                         keys::printable(object.key)))});
     }
     std::erase_if(objects, [](const HeldObject& object) { return !object.is_unrivalled; });
   };
   drop(batch_);
   drop(waiting_objects_);
+  say_decided();
 }
 
 void ReassertMachine::next(Instant now) {
@@ -134,7 +140,9 @@ void ReassertMachine::decide(const ReadResult& result, Instant now) {
   batch_ = std::move(writing);
   if (batch_.empty()) return next(now);
   in_commit_.clear();
-  for (const HeldObject& object : batch_) in_commit_.push_back(object.key);
+  for (const HeldObject& object : batch_) {
+    in_commit_.push_back({object.key, object.record.object_generation});
+  }
   waiting_ = Waiting::Commit;
   awaited_ = next_ticket_++;
   actions_.push_back(CommitKeys{awaited_, std::move(commit)});
@@ -170,17 +178,22 @@ bool ReassertMachine::must_write(const HeldObject& object,
 void ReassertMachine::on(const CommitDone& event, Instant now) {
   if (waiting_ != Waiting::Commit || event.ticket != awaited_) return;
   waiting_ = Waiting::Nothing;
-  const std::vector<std::string> written = std::exchange(in_commit_, {});
+  const std::vector<Written> written = std::exchange(in_commit_, {});
   const CommitResult& result = event.result;
+  const bool is_applied = result.outcome == Outcome::Ok;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [key, generation] = written[i];
+    const auto object = std::ranges::find(batch_, key, &HeldObject::key);
+    if (object == batch_.end()) {
+      actions_.push_back(reassert::Leftover{key, generation});
+    } else if (is_applied) {
+      batch_.erase(object);
+      actions_.push_back(reassert::Asserted{key, result.versions[i]});
+    }
+  }
   switch (result.outcome) {
     case Outcome::Ok:
       failures_ = 0;
-      for (std::size_t i = 0; i < written.size(); ++i) {
-        // One that was dropped while the commit was under way is a leftover now.
-        const bool is_wanted =
-            std::erase_if(batch_, [&](const auto& object) { return object.key == written[i]; }) > 0;
-        if (is_wanted) actions_.push_back(reassert::Asserted{written[i], result.versions[i]});
-      }
       return next(now);
     case Outcome::Conflict:
       // Whoever it was, the next reading shows it.

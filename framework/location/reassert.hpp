@@ -50,12 +50,18 @@ struct SteppedDown {
   std::string key;
   Error reason;
 };
+// A commit about an object that was let go of while the commit was under way has been answered: a
+// record that it may have left can be removed now, and not before.
+struct Leftover {
+  std::string key;
+  ObjectGeneration generation;
+};
 // What has a rival is decided for every object: what is left of it may be admitted again.
 struct Decided {};
 // Last action: there is nothing left to assert, or another epoch has come.
 struct Finished {};
 using Action = std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, Asserted, SteppedDown,
-                            Decided, Finished>;
+                            Leftover, Decided, Finished>;
 using Actions = std::vector<Action>;
 
 // Objects that are read together, and written together where the store had forgotten them.
@@ -74,10 +80,17 @@ class ReassertMachine {
   ReassertMachine(std::vector<HeldObject> objects, Instant closes_at,
                   const AuthorityEnvironment& environment);
   reassert::Actions on_event(const reassert::Event& event, Instant now);
+  // Whether a commit about the record is under way. If the object is let go of now, Leftover
+  // follows.
+  bool is_writing(std::string_view key) const;
   void note(StateNotes& notes) const;
 
  private:
   enum class Waiting : std::uint8_t { Nothing, Read, Commit, Pause };
+  struct Written {
+    std::string key;
+    ObjectGeneration generation;
+  };
 
   void on(const reassert::Start& event, Instant now);
   void on(const ReadDone& event, Instant now);
@@ -90,7 +103,7 @@ class ReassertMachine {
   // Whether the object must be written; the others are done with.
   bool must_write(const HeldObject& object, const std::optional<StoredValue>& stored);
   void pause(Instant now);
-  void close(std::string_view reason);
+  void close_in_time(Instant now);
   void say_decided();
   void finish();
   bool has_rivals() const;
@@ -103,7 +116,7 @@ class ReassertMachine {
   Waiting waiting_ = Waiting::Nothing;
   std::vector<HeldObject> batch_;       // being read, or read and being written
   std::vector<std::string> read_keys_;  // of the read under way
-  std::vector<std::string> in_commit_;  // of the commit under way
+  std::vector<Written> in_commit_;      // of the commit under way, whatever was let go of since
   bool is_closed_ = false;
   bool is_decided_ = false;
   bool is_finished_ = false;

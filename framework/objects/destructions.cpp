@@ -223,16 +223,19 @@ void Destructions::remove_record(const Ref<ActorCell>& actor, Instant deadline) 
     kept.kind = location::RemoveOutcome::Kind::Removed;
     return on_removed(actor, kept);
   }
-  core_.reassertions->forget(location::keys::actor(actor->id()));
-  core_.operations->remove(
-      {.what = "destroy of " + actor->name(),
-       .key = location::keys::actor(actor->id()),
-       .generation = actor->generation(),
-       .version = actor->authority->version(),
-       .deadline = deadline,
-       .companions = core_.checkpoints->end(*actor)},
-      [this, actor](const Error& error) { tell(waiting_actors_, *actor, error); },
-      [this, actor](const location::RemoveOutcome& outcome) { on_removed(actor, outcome); });
+  location::RemoveRequest request{.what = "destroy of " + actor->name(),
+                                  .key = location::keys::actor(actor->id()),
+                                  .generation = actor->generation(),
+                                  .version = actor->authority->version(),
+                                  .deadline = deadline,
+                                  .companions = core_.checkpoints->end(*actor)};
+  const std::string key = request.key;
+  core_.reassertions->forget(key, [this, actor, request = std::move(request)]() mutable {
+    core_.operations->remove(
+        std::move(request),
+        [this, actor](const Error& error) { tell(waiting_actors_, *actor, error); },
+        [this, actor](const location::RemoveOutcome& outcome) { on_removed(actor, outcome); });
+  });
 }
 
 void Destructions::on_removed(const Ref<ActorCell>& actor, const location::RemoveOutcome& outcome) {
@@ -325,15 +328,18 @@ void Destructions::begin_close(const Ref<SpotCell>& spot, ClosingReason reason, 
 
 void Destructions::remove_record(const Ref<SpotCell>& spot, Instant deadline) {
   spot->is_record_going = true;
-  core_.reassertions->forget(location::keys::spot(spot->id()));
-  core_.operations->remove(
-      {.what = "close of " + spot->name(),
-       .key = location::keys::spot(spot->id()),
-       .generation = spot->generation(),
-       .version = spot->authority->version,
-       .deadline = deadline},
-      [this, spot](const Error& error) { tell(waiting_spots_, *spot, error); },
-      [this, spot](const location::RemoveOutcome& outcome) { on_removed(spot, outcome); });
+  location::RemoveRequest request{.what = "close of " + spot->name(),
+                                  .key = location::keys::spot(spot->id()),
+                                  .generation = spot->generation(),
+                                  .version = spot->authority->version,
+                                  .deadline = deadline};
+  const std::string key = request.key;
+  core_.reassertions->forget(key, [this, spot, request = std::move(request)]() mutable {
+    core_.operations->remove(
+        std::move(request),
+        [this, spot](const Error& error) { tell(waiting_spots_, *spot, error); },
+        [this, spot](const location::RemoveOutcome& outcome) { on_removed(spot, outcome); });
+  });
 }
 
 void Destructions::on_removed(const Ref<SpotCell>& spot, const location::RemoveOutcome& outcome) {

@@ -31,7 +31,8 @@ class Reassertions::Run final : public MachineDriver<Run, location::reassert::Ev
         machine_(std::move(objects), owner.closes_at_, core.lease->environment()) {}
 
   location::ReassertMachine& machine() { return machine_; }
-  bool is_decided() const { return is_decided_; }
+  bool is_decided() const { return is_decided_ || round_ != owner_.round_; }
+  bool is_writing(const std::string& key) const { return machine_.is_writing(key); }
 
   void perform(location::reassert::Asserted& action) {
     if (round_ == owner_.round_) owner_.on_asserted(cells_.at(action.key), action.version);
@@ -41,6 +42,7 @@ class Reassertions::Run final : public MachineDriver<Run, location::reassert::Ev
     core_.quarantine(action.reason);
     owner_.drop(action.key, cells_.at(action.key), action.reason);
   }
+  void perform(location::reassert::Leftover& action) { owner_.on_leftover(action.key); }
   void perform(location::reassert::Decided&) {
     is_decided_ = true;
     owner_.look();
@@ -70,7 +72,6 @@ void Reassertions::begin() {
   is_pending_ = true;
   is_superseded_ = false;
   ++round_;
-  runs_.clear();
   std::map<std::string, Cell> cells;
   std::vector<location::HeldObject> objects;
   const auto add = [&](std::string key, Cell cell, const location::AuthorityRecord& record) {
@@ -145,9 +146,20 @@ void Reassertions::exposed(const Ref<SpotCell>& spot) {
       {{.key = key, .record = spot->authority->record, .is_unrivalled = spot->is_entry_spot()}});
 }
 
-void Reassertions::forget(const std::string& key) {
+void Reassertions::forget(const std::string& key, std::function<void()> then) {
   const auto runs = runs_;
   for (const auto& run : runs) run->feed(location::reassert::Forget{key});
+  if (!is_writing(key)) return then();
+  removals_.emplace(key, std::move(then));
+}
+
+bool Reassertions::is_writing(const std::string& key) const {
+  return std::ranges::any_of(runs_, [&](const auto& run) { return run->is_writing(key); });
+}
+
+void Reassertions::on_leftover(const std::string& key) {
+  if (is_writing(key)) return;
+  while (auto removal = removals_.extract(key)) removal.mapped()();
 }
 
 void Reassertions::on_asserted(const Cell& cell, const location::StoreVersion& version) {
@@ -159,33 +171,34 @@ void Reassertions::on_asserted(const Cell& cell, const location::StoreVersion& v
   }
 }
 
-// A record that still names this node is what a commit left over that nobody waited for.
 void Reassertions::drop(const std::string& key, const Cell& cell, const Error& reason) {
-  const ObjectGeneration generation =
-      cell.actor ? cell.actor->generation() : cell.spot->generation();
   if (cell.actor) {
     step_down(cell.actor, reason);
-  } else {
-    drop_members(cell.spot, reason);
-    step_down(cell.spot, reason);
+    return remove_left(key, cell.actor->generation());
   }
-  core_.operations->remove(
-      {.what = "removing what is left of '" + location::keys::printable(key) + "'",
-       .key = key,
-       .generation = generation,
-       .version = {},
-       .deadline = core_.now() + limits::default_operation_timeout},
-      [](const Error&) {}, [](const location::RemoveOutcome&) {});
+  // A Spot takes its members along.
+  std::vector<Ref<ActorCell>> members;
+  for (const auto& actor : core_.registry->actors()) {
+    if (actor->spot() == cell.spot) members.push_back(actor);
+  }
+  step_down(cell.spot, reason);
+  for (const auto& actor : members) {
+    remove_left(location::keys::actor(actor->id()), actor->generation());
+  }
+  remove_left(key, cell.spot->generation());
 }
 
-// They go with it, and so do their records, which nobody is to write again.
-void Reassertions::drop_members(const Ref<SpotCell>& spot, const Error& reason) {
-  for (const auto& actor : core_.registry->actors()) {
-    if (actor->spot() != spot) continue;
-    const std::string key = location::keys::actor(actor->id());
-    forget(key);
-    drop(key, {.actor = actor, .spot = {}}, reason);
-  }
+// A record that still names this node is what a commit left over that nobody waited for.
+void Reassertions::remove_left(const std::string& key, ObjectGeneration generation) {
+  forget(key, [this, key, generation] {
+    core_.operations->remove(
+        {.what = "removing what is left of '" + location::keys::printable(key) + "'",
+         .key = key,
+         .generation = generation,
+         .version = {},
+         .deadline = core_.now() + limits::default_operation_timeout},
+        [](const Error&) {}, [](const location::RemoveOutcome&) {});
+  });
 }
 
 void Reassertions::on_closed() {

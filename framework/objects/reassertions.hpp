@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -39,8 +40,10 @@ class Reassertions {
   // One that was committed to the store just before it forgot.
   void exposed(const runtime::Ref<ActorCell>& actor);
   void exposed(const runtime::Ref<SpotCell>& spot);
-  // Its record is being deleted: nothing is asserted of it any more.
-  void forget(const std::string& key);
+  // The object ends, or was stepped down from: nothing is asserted of it any more. `then`, which
+  // removes its record, comes once no commit of it is under way: until such a one is answered
+  // nothing that is read says what the record will be.
+  void forget(const std::string& key, std::function<void()> then);
 
  private:
   class Run;
@@ -52,9 +55,11 @@ class Reassertions {
   void assert_all(std::map<std::string, Cell> cells, std::vector<location::HeldObject> objects);
   // Whether it must be asserted now; one that comes too late for that is dropped.
   bool is_wanted(const std::string& key, const Cell& cell, const location::StoreVersion& version);
+  bool is_writing(const std::string& key) const;
+  void on_leftover(const std::string& key);
   void on_asserted(const Cell& cell, const location::StoreVersion& version);
   void drop(const std::string& key, const Cell& cell, const Error& reason);
-  void drop_members(const runtime::Ref<SpotCell>& spot, const Error& reason);
+  void remove_left(const std::string& key, ObjectGeneration generation);
   void on_closed();
   void look();
 
@@ -65,6 +70,7 @@ class Reassertions {
   Instant closes_at_{};
   StrandTimer closing_;
   std::set<std::string> unsettled_;
+  std::multimap<std::string, std::function<void()>> removals_;  // that wait for a commit's answer
   std::vector<std::shared_ptr<Run>> runs_;  // in the order in which they began
 };
 

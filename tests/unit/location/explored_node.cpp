@@ -253,11 +253,14 @@ void ExploredNode::perform(const watch::Action& action, Instant) {
   if (fenced != nullptr) std::erase(state_->watched, fenced->owner);
 }
 
-void ExploredNode::perform(const reassert::Action& action, Instant) {
+void ExploredNode::perform(const reassert::Action& action, Instant now) {
   if (const auto* asserted = std::get_if<reassert::Asserted>(&action)) {
     if (state_->exposed) state_->exposed->version = asserted->version;
   }
   if (std::holds_alternative<reassert::SteppedDown>(action)) step_down();
+  if (const auto* left = std::get_if<reassert::Leftover>(&action)) {
+    remove_leftover(left->generation, now);
+  }
   if (std::holds_alternative<reassert::Decided>(action)) {
     state_->is_deciding = false;
     extend();

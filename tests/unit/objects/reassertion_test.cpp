@@ -236,6 +236,38 @@ TEST_CASE("what cannot be asserted within the former admission is let go, and ne
   world.one->born("anna", "pawn");
 }
 
+TEST_CASE("a re-assertion that comes to the store too late leaves nothing there",
+          "[STORE-08][RACE-01]") {
+  Forgetful world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  REQUIRE(world.one->send("anna", probe::Wish{.spot = "red"}).has_value());
+  world.one.run_for(6s);
+  world.one.sim.store.fail_over(60s);
+  REQUIRE(world.one.sim.world.run_until(
+              [&] {
+                return world.lease().epoch == world.one.sim.store.epoch() &&
+                       world.lease().admits(world.one->core().now());
+              },
+              10s) == testing::SimOutcome::Done);
+  const Duration left = world.lease().former_admission_deadline - world.one->core().now();
+  auto& behavior = world.one.sim.store.behavior();
+  behavior.late_commits_per_mille = 1000;
+  behavior.late_commit_latency = left + 1s;
+  world.one.run_for(10ms);
+  behavior.late_commits_per_mille = 0;
+  world.one.run_for(left);
+  CHECK(world.one->metrics().stepped_down_objects.value() == 2);
+  REQUIRE_FALSE(world.actor("anna").has_value());
+  // It is applied then, and removed when the epoch is quiet.
+  world.one.run_for(2s);
+  CHECK(world.actor("anna").has_value());
+  world.one.run_for(20s);
+  CHECK_FALSE(world.actor("anna").has_value());
+  CHECK_FALSE(world.get(keys::spot(*SpotId::parse("red"))).has_value());
+  world.one->born("anna", "pawn");
+}
+
 TEST_CASE("a node tells of itself again when the store has forgotten, and no more when it stops",
           "[STORE-08]") {
   Forgetful world;
