@@ -207,12 +207,14 @@ void LeaseMachine::acquire(Instant now) {
       return end(lease::AcquireFailed{Error::unavailable(
           "the lease was fenced before this node learned that it had acquired it")});
     }
-    // An unknown commit of ours that was applied.
-    proposed_ = seen_.lease->stamp.lease_generation;
-    proposed_is_settled_ = seen_.counter && seen_.counter->is_settled;
-    return acquired(*seen_.lease_version, now);
-  }
-  if (seen_.lease && seen_.lease->state == LeaseState::Live) {
+    // An unknown commit of ours that was applied. What it says of the epoch counts in that epoch
+    // only: a store that has failed over since is not settled, and the lease is acquired anew.
+    if (seen_.counter && seen_.counter->epoch == seen_.epoch) {
+      proposed_ = seen_.lease->stamp.lease_generation;
+      proposed_is_settled_ = seen_.counter->is_settled;
+      return acquired(*seen_.lease_version, now);
+    }
+  } else if (seen_.lease && seen_.lease->state == LeaseState::Live) {
     return end(lease::AcquireFailed{Error::unavailable(fmt::format(
         "owner id \"{}\" is in use by node {}", owner_.text(), seen_.lease->stamp.rid.text))});
   }

@@ -261,6 +261,21 @@ TEST_CASE("an unknown acquisition is looked up before anything else", "[STORE-05
     CHECK(script.view().admission_deadline == sent + 10s);
     CHECK(script.view().stamp->lease_generation.value == 1);
   }
+  SECTION("it was, and the store has failed over since") {
+    // What the counter says of the epoch is of the one before: the lease is acquired anew.
+    CHECK(script.answer_read(script.own(), LeaseCounterRecord{{1}, first_epoch, true},
+                             second_epoch) == "commit");
+    CHECK_FALSE(script.view().is_held);
+    CHECK(script.commit().commit.epoch == second_epoch);
+    CHECK(script.commit().commit.conditions[0].version == StoreVersion{second_epoch, 3});
+    const auto counter = written(script.commit(), 2, decode_lease_counter);
+    CHECK(is_epoch_step(counter.last.value - 2));
+    CHECK_FALSE(counter.is_settled);
+    script.answer_commit(Outcome::Ok, {}, second_epoch);
+    CHECK(script.view().stamp->lease_generation == counter.last);
+    CHECK(script.view().quiet_until == script.now() + 20s);
+    CHECK_FALSE(script.view().may_create(script.now()));
+  }
   SECTION("it was not") {
     CHECK(script.answer_read({}, {}) == "commit");
     CHECK(script.answer_commit(Outcome::Ok) == "acquired, arm 5.0");
