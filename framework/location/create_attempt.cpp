@@ -76,6 +76,8 @@ void CreateMachine::on_settled(const ReadResult& result, Instant now) {
     return is_applied ? on_reserved(stored->version, now) : on_reservation_lost(std::nullopt, now);
   }
   if (state_ == State::GivingBack) {
+    // What a store that has failed over shows may be the reservation all the same.
+    if (stored && result.epoch != reserved_version_.epoch) return leave_over(*outcome_);
     return is_untouched ? give_back(now) : finish(*outcome_);
   }
   if (is_applied) return on_published(stored->version);
@@ -90,7 +92,9 @@ void CreateMachine::on_reserved(const StoreVersion& version, Instant now) {
   reserved_version_ = version;
   failures_ = 0;
   if (outcome_) return fail_attempt(*outcome_, now);
-  if (!environment_.lease.admits(now) || is_quiet(now)) {
+  // Found by a reading after an unknown commit, it may be what another epoch has kept of it.
+  const bool is_of_its_epoch = version.epoch == record_->reserved_in && !is_quiet(now);
+  if (!environment_.lease.admits(now) || !is_of_its_epoch) {
     return fail_attempt(
         failed(Error::unavailable(text(environment_.lease.admits(now)
                                            ? "the Location Store has a new epoch"

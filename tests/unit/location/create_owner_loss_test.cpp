@@ -202,3 +202,26 @@ TEST_CASE("a reservation whose end the store forgot holds its id only until the 
   CHECK(taken.is(Kind::Created) == !is_broken);
   if (!is_broken) CHECK(cluster.record("x")->takeover_count == 1);
 }
+
+TEST_CASE("what is given back by an unknown commit is left over when the store fails over then",
+          "[STORE-08][RACE-04]") {
+  const auto kind = GENERATE(UnknownCommit::Applied, UnknownCommit::Lost);
+  AcquaintedCluster cluster(1);
+  cluster.store.behavior() = {.min_latency = 1ms, .max_latency = 1ms};
+  auto script = answering(create::Failed{Error::unavailable("not now")});
+  script.factory_time = 500ms;
+  script.verdict = [&cluster, kind, verdict = script.verdict] {
+    cluster[0].client().make_next_unknown(kind);
+    return verdict();
+  };
+  const Creation& creation = cluster[0].create("x", script);
+  const auto before = cluster.store.commits_applied();
+  while (creation.discards == 0) REQUIRE(cluster.time.run_next());
+  // The commit that gives it back is executed, or lost, and before its answer the store forgets it.
+  cluster.time.run_for(1500us);
+  REQUIRE(cluster.store.commits_applied() - before == (kind == UnknownCommit::Lost ? 1 : 2));
+  cluster.store.fail_over(kind == UnknownCommit::Lost ? Duration{0} : Duration{1ms});
+  REQUIRE(cluster.record("x")->state == AuthorityState::Creating);
+  cluster.finish(creation);
+  CHECK(creation.leftover == cluster.record("x")->object_generation);
+}

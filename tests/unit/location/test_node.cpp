@@ -123,7 +123,10 @@ void TestNode::act(Job& job, const location::create::Answer& action) {
   if (is_new) exposed_.insert(job.key);
 }
 
-void TestNode::act(Job& job, const location::create::Done&) { job.creation.is_done = true; }
+void TestNode::act(Job& job, const location::create::Done& action) {
+  job.creation.is_done = true;
+  job.creation.leftover = action.leftover;
+}
 
 void TestNode::later(Job& job, location::create::Event event, Duration delay) {
   time_.at(time_.now() + delay, [&job, event = std::move(event)] { job.rig.feed(event); });

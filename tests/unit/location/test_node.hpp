@@ -35,6 +35,7 @@ struct Creation {
   int slots_taken = 0;
   int slots_freed = 0;
   bool is_done = false;
+  std::optional<ObjectGeneration> leftover;
   Instant answered_at{};
   bool is(location::CreateOutcome::Kind kind) const { return outcome && outcome->kind == kind; }
   bool failed_with(ErrorKind kind) const {
