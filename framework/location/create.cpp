@@ -68,6 +68,7 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
       !runtime::fault_strikes(environment_.faults, "create.forget-unknown")) {
     return settle();
   }
+  if (result.outcome == Outcome::Malformed) return on_malformed(result.message, now);
   const bool is_away = result.outcome == Outcome::Unavailable;
   const auto cause = is_away || result.outcome == Outcome::Ok
                          ? ConflictCause::Record

@@ -85,6 +85,7 @@ class CreateMachine {
   void fail_attempt(CreateOutcome outcome, Instant now);
   void give_back(Instant now);
   void on_lease_lost();
+  void on_malformed(std::string_view fault, Instant now);
 
   CreateOutcome failed(Error error) const;
   std::string text(std::string_view rest) const;

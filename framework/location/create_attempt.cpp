@@ -182,6 +182,14 @@ void CreateMachine::give_back(Instant now) {
                                     : write_object(lease, key, reserved_version_, *record_));
 }
 
+// Nor would the store take it the next time.
+void CreateMachine::on_malformed(std::string_view fault, Instant now) {
+  const auto refused = failed(Error::internal_failure(text(fault)));
+  if (state_ == State::Publishing) return fail_attempt(refused, now);
+  if (state_ == State::GivingBack) return leave_over(*outcome_);
+  finish(outcome_ ? *outcome_ : refused);
+}
+
 // Nothing this node writes counts any more, and nothing it has made lives.
 void CreateMachine::on_lease_lost() {
   if (state_ == State::Publishing) actions_.push_back(create::DiscardInstance{});

@@ -125,6 +125,9 @@ void LeaseMachine::on(const CommitDone& event, Instant now) {
       return look();
     case Outcome::Unavailable:
       return try_later(now);
+    case Outcome::Malformed:
+      if (state_ != State::Acquiring) return fence(result.message);
+      return end(lease::AcquireFailed{Error::internal_failure(result.message)});
   }
 }
 
@@ -326,6 +329,7 @@ void LeaseMachine::on_renewal(const Renewal& renewal, const CommitResult& result
       return;
     case Outcome::Unavailable:
     case Outcome::Unknown:
+    case Outcome::Malformed:
       // Whether an unknown one moved the beat does not matter; it extends nothing here.
       next_renewal_ = now + backoff(random_, ++renewal_failures_, first_pause, last_pause);
       return;

@@ -205,6 +205,12 @@ void ReassertMachine::on(const CommitDone& event, Instant now) {
       return next(now);
     case Outcome::Unavailable:
       return pause(now);
+    case Outcome::Malformed:
+      for (const HeldObject& object : std::exchange(batch_, {})) {
+        actions_.push_back(
+            reassert::SteppedDown{object.key, Error::internal_failure(result.message)});
+      }
+      return next(now);
   }
 }
 

@@ -5,7 +5,10 @@
 
 #include <location_generated.h>
 
+#include <spotmesh/limits.hpp>
+
 #include "location/record_format.hpp"
+#include "wire/text.hpp"
 
 namespace spotmesh::location {
 namespace {
@@ -84,8 +87,10 @@ Offset<stored::Terminal> terminal(FlatBufferBuilder& builder, const TerminalReco
       stored_reply, static_cast<std::uint8_t>(kind), message, value.keep_until.unix_milliseconds);
 }
 
-std::size_t reply_bytes(const TerminalRecord& terminal) {
-  return terminal.reply ? terminal.reply->payload.size() : 0;
+// What a game decides the size of.
+std::size_t answer_bytes(const TerminalRecord& terminal) {
+  return (terminal.reply ? terminal.reply->payload.size() : 0) +
+         (terminal.error ? terminal.error->message().size() : 0);
 }
 
 }  // namespace
@@ -163,13 +168,17 @@ void add_terminal(AuthorityRecord& record, TerminalRecord terminal, WallTime now
   std::erase_if(terminals, [&](const TerminalRecord& each) {
     return each.key == terminal.key || each.keep_until.unix_milliseconds < now.unix_milliseconds;
   });
+  if (terminal.error) {
+    terminal.error = Error(terminal.error->kind(),
+                           wire::as_utf8(terminal.error->message(), limits::peer_error_bytes));
+  }
   terminals.push_back(std::move(terminal));
   std::size_t bytes = 0;
-  for (const TerminalRecord& each : terminals) bytes += reply_bytes(each);
+  for (const TerminalRecord& each : terminals) bytes += answer_bytes(each);
   // The new one always stays: a reply is bounded where it is made.
   while (terminals.size() > 1 &&
-         (terminals.size() > max_terminals_per_record || bytes > max_terminal_reply_bytes)) {
-    bytes -= reply_bytes(terminals.front());
+         (terminals.size() > max_terminals_per_record || bytes > max_terminal_bytes)) {
+    bytes -= answer_bytes(terminals.front());
     terminals.erase(terminals.begin());
   }
 }

@@ -110,9 +110,10 @@ struct TerminalRecord {
   }
 };
 
-// At most so many terminals stay with one id, and so many bytes of replies; the oldest go first.
+// At most so many terminals stay with one id, and so many bytes of replies and error texts; the
+// oldest go first.
 inline constexpr std::size_t max_terminals_per_record = 16;
-inline constexpr std::size_t max_terminal_reply_bytes = 2 * 1024 * 1024;
+inline constexpr std::size_t max_terminal_bytes = 2 * 1024 * 1024;
 
 // Who may run the object of an id, and in which state it is. One per ActorId and one per SpotId.
 // Of a Vacant record only `kind`, `stable_type`, `takeover_count` and `terminals` mean something.

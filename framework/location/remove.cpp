@@ -97,6 +97,8 @@ void RemoveMachine::on(const CommitDone& event, Instant now) {
     case Outcome::Unknown:
       is_unknown_ = true;
       return read();
+    case Outcome::Malformed:
+      return finish({Kind::Damaged, Error::internal_failure(text(result.message))});
     case Outcome::Conflict:
       break;
   }

@@ -36,10 +36,10 @@ struct RemoveOutcome {
     Gone,       // the record was not there any more
     Other,      // another incarnation, or another owner, has the id; `error` says which
     LeaseLost,  // nothing more can be done by this node
-    Damaged     // the record does not parse
+    Damaged     // the record does not parse, or the store takes no such deletion
   };
   Kind kind = Kind::LeaseLost;
-  std::optional<Error> error;  // of Other: InvalidOperation; of LeaseLost: Unavailable; DataLost
+  std::optional<Error> error;  // of Other: InvalidOperation; of LeaseLost: Unavailable; of Damaged
 };
 
 namespace remove {

@@ -67,6 +67,9 @@ void CommitMachine::on(const CommitDone& event, Instant now) {
     case Outcome::Unknown:
       is_unknown_ = true;
       return reread();
+    case Outcome::Malformed:
+      return give_up(Error::internal_failure(
+          fmt::format("{} was not carried out: {}", what_, result.message)));
   }
 }
 
@@ -134,10 +137,14 @@ void CommitMachine::retry_later(Instant now) {
 }
 
 void CommitMachine::give_up(std::string_view reason) {
+  give_up(Error::unavailable(fmt::format("{} was not carried out: {}", what_, reason)));
+}
+
+void CommitMachine::give_up(Error error) {
   finish({.kind = SettleOutcome::Kind::NotApplied,
           .versions = {},
           .failed_key = {},
-          .error = Error::unavailable(fmt::format("{} was not carried out: {}", what_, reason))});
+          .error = std::move(error)});
 }
 
 void CommitMachine::finish(SettleOutcome outcome) {

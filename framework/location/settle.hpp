@@ -73,6 +73,7 @@ class CommitMachine {
                       Instant now);
   void retry_later(Instant now);
   void give_up(std::string_view reason);
+  void give_up(Error error);
   void finish(SettleOutcome outcome);
 
   std::string what_;

@@ -70,13 +70,14 @@ struct CommitResult {
     Conflict,  // not applied: a condition was false; `failed_key` names the first (empty: the
                // epoch)
     Unavailable,  // not applied and never will be: the store could not be asked
-    Unknown,  // applied or not; settled once a later operation of this process has been answered
+    Unknown,    // applied or not; settled once a later operation of this process has been answered
+    Malformed,  // not applied, and not if it were tried again: a fault of the program
   };
   Outcome outcome = Outcome::Unavailable;
   StoreEpoch epoch;                    // of Ok and Conflict
   std::vector<StoreVersion> versions;  // of Ok
   std::string failed_key;              // of Conflict
-  std::string message;                 // of Unavailable and Unknown, for people
+  std::string message;                 // of Unavailable, Unknown and Malformed, for people
 };
 
 struct ScanEntry {
@@ -109,8 +110,8 @@ using HintCallback = std::function<void(std::string_view key)>;
 // Every operation is asynchronous; its callback runs exactly once, on any thread, never inside the
 // call, and must only hand over. Operations of one process that are under way together may be
 // executed in any order, except for the promise of CommitResult::Unknown. A malformed operation
-// (see the faults below) is InvalidOperation, for a commit Unavailable with a message. A failed
-// read or scan is Unavailable.
+// (see the faults below) is InvalidOperation, for a commit Malformed. A failed read or scan is
+// Unavailable.
 class LocationStore {
  public:
   virtual ~LocationStore() = default;

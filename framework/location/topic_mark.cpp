@@ -122,6 +122,10 @@ void TopicMarkMachine::on(const CommitDone& event, Instant now) {
       [[fallthrough]];
     case Outcome::Unavailable:
       return retry_later(Error::unavailable("the Location Store is away: " + result.message), now);
+    case Outcome::Malformed:
+      // Nor would it be taken the next time.
+      actions_.push_back(topic_mark::Delayed{Error::internal_failure(result.message)});
+      return;
   }
 }
 

@@ -99,8 +99,7 @@ Result<ObjectGeneration> read_generation(const PeerMessage& from, std::uint64_t 
 }
 
 Offset<flatbuffers::String> write_error_text(FlatBufferBuilder& builder, const Error& error) {
-  return builder.CreateString(
-      wire::cut_at_character(wire::as_utf8(error.message()), limits::peer_error_bytes));
+  return builder.CreateString(wire::as_utf8(error.message(), limits::peer_error_bytes));
 }
 
 Result<Error> read_error(const PeerMessage& from, std::uint8_t kind,

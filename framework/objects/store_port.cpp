@@ -84,6 +84,9 @@ void StorePort::commit(location::Commit commit, location::CommitCallback done) {
         const Error away = Error::unavailable(result.message);
         core.store->commits_.note(core, &away);
       }
+      if (result.outcome == Outcome::Malformed) {
+        core.log(LogLevel::Error, "a commit to the Location Store is malformed: " + result.message);
+      }
       if (result.outcome == Outcome::Conflict) core.lease->see_conflict(result.failed_key);
       done(result);
     });

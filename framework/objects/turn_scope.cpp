@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <spotmesh/limits.hpp>
+
 #include "objects/actor_cell.hpp"
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
 #include "objects/joins.hpp"
+#include "wire/text.hpp"
 
 namespace spotmesh::objects {
 
@@ -51,7 +54,8 @@ Error error_of(std::exception_ptr failure, std::string_view what) {
   try {
     std::rethrow_exception(std::move(failure));
   } catch (const std::exception& thrown) {
-    return Error::internal_failure(fmt::format("{} threw: {}", what, thrown.what()));
+    return Error::internal_failure(
+        fmt::format("{} threw: {}", what, wire::as_utf8(thrown.what(), limits::peer_error_bytes)));
   } catch (...) {
     return Error::internal_failure(
         fmt::format("{} threw something that is no std::exception", what));

@@ -280,7 +280,7 @@ void SimStore::Client::commit(Commit commit, location::CommitCallback done) {
       session_, std::move(done), without_effect(Outcome::Unknown, "the store handle was closed"),
       [store = &store_, commit = std::move(commit)](const SharedSession& session) {
         std::string fault = location::fault_of_commit(commit);
-        if (!fault.empty()) return without_effect(Outcome::Unavailable, std::move(fault));
+        if (!fault.empty()) return without_effect(Outcome::Malformed, std::move(fault));
         return store->execute_commit(session, commit);
       },
       store_.commit_delay());

@@ -63,6 +63,13 @@ std::string as_utf8(std::string_view text) {
   return sound;
 }
 
+// Cut twice: replacing makes it longer, and of what goes anyway nothing need be replaced.
+std::string as_utf8(std::string_view text, std::size_t max_bytes) {
+  std::string sound = as_utf8(cut_at_character(text, max_bytes));
+  sound.resize(cut_at_character(sound, max_bytes).size());
+  return sound;
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   if (!is_valid_utf8(text)) return append_json_string(out, as_utf8(text));
   out += '"';

@@ -14,6 +14,9 @@ void append_json_string(std::string& out, std::string_view text);
 // `text`, with U+FFFD for what is not UTF-8.
 std::string as_utf8(std::string_view text);
 
+// The same of a text of any length, cut to `max_bytes`.
+std::string as_utf8(std::string_view text, std::size_t max_bytes);
+
 // `text` in single quotes for an error message, cut to a length that fits there.
 std::string in_quotes(std::string_view text);
 

@@ -63,7 +63,7 @@ TEMPLATE_TEST_CASE("a malformed operation is refused and changes nothing", "[STO
   };
   for (const auto& commit : bad_commits) {
     const auto result = calls.commit(commit);
-    CHECK(result.outcome == Outcome::Unavailable);
+    CHECK(result.outcome == Outcome::Malformed);
     CHECK_FALSE(result.message.empty());
   }
 

@@ -14,8 +14,9 @@ using Outcome = location::CommitResult::Outcome;
 
 namespace {
 
-CommitResult unavailable(std::string message) {
+CommitResult without_effect(Outcome outcome, std::string message) {
   CommitResult result;
+  result.outcome = outcome;
   result.message = std::move(message);
   return result;
 }
@@ -61,8 +62,13 @@ void SqliteStore::Engine::refuse(std::function<void()> answer) {
 }
 
 void SqliteStore::Engine::commit(location::Commit commit, location::CommitCallback done) {
-  std::string reason = location::fault_of_commit(commit);
-  if (reason.empty()) {
+  if (std::string fault = location::fault_of_commit(commit); !fault.empty()) {
+    return refuse([done = std::move(done), fault = std::move(fault)] {
+      done(without_effect(Outcome::Malformed, fault));
+    });
+  }
+  std::string reason;
+  {
     const std::lock_guard lock(mutex_);
     if (is_stopping_) {
       reason = "the store is being closed";
@@ -75,7 +81,8 @@ void SqliteStore::Engine::commit(location::Commit commit, location::CommitCallba
   if (reason.empty()) {
     commits_changed_.notify_one();
   } else {
-    refuse([done = std::move(done), reason] { done(unavailable(reason)); });
+    refuse(
+        [done = std::move(done), reason] { done(without_effect(Outcome::Unavailable, reason)); });
   }
 }
 
@@ -239,7 +246,8 @@ void SqliteStore::Engine::answer_expired(std::vector<PendingCommit>& commits,
   const SteadyTime now = steady_clock::now();
   std::size_t expired = 1;
   while (expired < commits.size() && commits[expired].deadline <= now) ++expired;
-  for (std::size_t i = 0; i < expired; ++i) commits[i].done(unavailable(reason));
+  for (std::size_t i = 0; i < expired; ++i)
+    commits[i].done(without_effect(Outcome::Unavailable, reason));
   commits.erase(commits.begin(), commits.begin() + static_cast<std::ptrdiff_t>(expired));
 }
 

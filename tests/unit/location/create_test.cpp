@@ -180,6 +180,21 @@ TEST_CASE("a rejection or failure gives authority and capacity back", "[CREATE-1
   CHECK(again.is(Kind::Created));
 }
 
+TEST_CASE("what the store does not take fails the creation, and its id is free again",
+          "[CREATE-13]") {
+  AcquaintedCluster cluster(1);
+  create::Accepted accepted;
+  accepted.reply = reply_of(std::string(max_store_value_bytes, 'r'));
+  const Creation& creation = cluster.finish(cluster[0].create("x", answering(accepted)));
+  CHECK(creation.failed_with(ErrorKind::InternalFailure));
+  CHECK(creation.discards == 1);
+  CHECK(creation.slots_freed == 1);
+  CHECK(creation.answers == 1);
+  REQUIRE(cluster.record("x"));
+  CHECK(cluster.record("x")->state == AuthorityState::Vacant);
+  CHECK(cluster.finish(cluster[0].create("x", {})).is(Kind::Created));
+}
+
 TEST_CASE("a node without room refuses without a trace in the store") {
   AcquaintedCluster cluster(1);
   TestNode::Script full;

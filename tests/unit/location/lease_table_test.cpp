@@ -286,6 +286,14 @@ TEST_CASE("an unknown acquisition is looked up before anything else", "[STORE-05
   }
 }
 
+TEST_CASE("a store that takes no such lease fails the start, and is not asked again") {
+  Script script;
+  script.start();
+  script.answer_read({}, {});
+  CHECK_THAT(script.answer_commit(Outcome::Malformed), Contains("failed: InternalFailure"));
+  CHECK(script.machine().state() == State::Ended);
+}
+
 TEST_CASE("an owner id in use is refused, one whose lease is fenced is taken over", "[ID-08]") {
   Script script;
   script.start();

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include <spotmesh/limits.hpp>
+
 #include "location/keys.hpp"
 #include "location/record_format.hpp"
 #include "location/records.hpp"
@@ -246,6 +248,17 @@ TEST_CASE("terminals of an id are found by operation, expire, and are bounded") 
     CHECK(record.terminals.size() == max_terminals_per_record);
     CHECK(find_terminal(record, operation_of(39)) != nullptr);
     CHECK(find_terminal(record, operation_of(23)) == nullptr);
+  }
+  SECTION("the text of an error is cut, and is text then") {
+    TerminalRecord terminal = terminal_of(3, 5000);
+    terminal.reply.reset();
+    terminal.error = Error::internal_failure(std::string(5 * 1024 * 1024, '\xff'));
+    terminal.outcome = TerminalOutcome::Failed;
+    add_terminal(record, terminal, {500});
+    CHECK(encode(record).size() < 2 * limits::peer_error_bytes);
+    const auto decoded = decode_authority("key", encode(record));
+    REQUIRE(decoded);
+    CHECK(find_terminal(*decoded, operation_of(3))->error->kind() == ErrorKind::InternalFailure);
   }
   SECTION("replies are bounded together, and the record fits the store") {
     for (std::uint64_t i = 3; i < 10; ++i) {

@@ -106,6 +106,17 @@ TEST_CASE("a commit of an owner is applied, or its conflict is named", "[STORE-0
   }
 }
 
+TEST_CASE("a commit that the store does not take is not tried again", "[STORE-02]") {
+  Settling settling;
+  const StoreVersion version = settling.put(key, encode(settling.record()));
+  AuthorityRecord large = settling.record();
+  large.mesh = std::string(max_store_value_bytes, 'm');
+  settling.start(write_object(settling.cluster[0].view(), key, version, large));
+  CHECK(settling.finish().kind == Kind::NotApplied);
+  CHECK(settling.outcome->error->kind() == ErrorKind::InternalFailure);
+  CHECK(settling.cluster.time.now() - settling.started < 100ms);
+}
+
 TEST_CASE("an unknown commit is settled by re-reading, whatever became of it", "[RACE-04]") {
   const auto kind = GENERATE(UnknownCommit::Applied, UnknownCommit::Late, UnknownCommit::Lost);
   const bool is_removal = GENERATE(false, true);

@@ -141,6 +141,23 @@ TEST_CASE("a throw in factory, configure or on_create_actor fails and gives all 
   one->born("anna", "pawn");
 }
 
+TEST_CASE("a throw with a text of any size fails the creation at once, and gives all back",
+          "[CREATE-13]") {
+  OneNode one;
+  one.hooks.configure = [](ActorContext&) {
+    throw std::runtime_error("no plan: " + std::string(5 * 1024 * 1024, '\xfe'));
+  };
+  const Instant asked = one->core().now();
+  const auto result = one->create("anna", "pawn");
+  check_error(result, ErrorKind::InternalFailure, "no plan");
+  CHECK(result.error().message().size() < 2 * limits::peer_error_bytes);
+  CHECK(one->core().now() - asked < 1s);
+  one.run_for(1s);
+  CHECK(actors_of(one).total() == 0);
+  one.hooks.configure = nullptr;
+  one->born("anna", "pawn");
+}
+
 TEST_CASE("a factory that passes off another context fails the creation", "[REG-07]") {
   ActorContext* stolen = nullptr;
   Hooks* hooks = nullptr;
