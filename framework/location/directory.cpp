@@ -116,7 +116,7 @@ void DirectoryMachine::on(const ReadDone& event, Instant now) {
 // What is to be done next.
 
 void DirectoryMachine::go_on(Instant now) {
-  if (!queue_.empty()) return read_next();
+  if (!queue_.empty() && read_next()) return;
   if (now >= scan_due_) {
     // What was said to have changed is read with the rest.
     wanted_.clear();
@@ -128,11 +128,11 @@ void DirectoryMachine::go_on(Instant now) {
   }
   if (begin_refresh(wanted_, wanted_due_, now)) {
     wanted_due_ = now + directory::refresh_interval;
-    return read_next();
+    if (read_next()) return;
   }
   if (begin_refresh(changed_, changed_due_, now)) {
     changed_due_ = now + refresh_pace();
-    return read_next();
+    if (read_next()) return;
   }
   Instant due = scan_due_;
   if (!wanted_.empty()) due = std::min(due, wanted_due_);
@@ -173,7 +173,9 @@ void DirectoryMachine::end_scan(Instant now) {
   has_membership_changed_ = true;
 }
 
-void DirectoryMachine::read_next() {
+// False when there is nothing to read: what is no id of a node has no lease, and is left to the
+// look round.
+bool DirectoryMachine::read_next() {
   ReadKeys action{.ticket = next_ticket_++, .keys = {}};
   while (!queue_.empty() && reading_.size() < nodes_per_read) {
     const std::string rid = std::move(queue_.front());
@@ -184,9 +186,10 @@ void DirectoryMachine::read_next() {
     action.keys.push_back(keys::lease(*owner));
     reading_.push_back(rid);
   }
-  if (reading_.empty()) return;
+  if (reading_.empty()) return false;
   awaited_ = action.ticket;
   actions_.push_back(std::move(action));
+  return true;
 }
 
 // What the store shows.

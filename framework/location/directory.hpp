@@ -121,7 +121,7 @@ class DirectoryMachine {
 
   void scan(std::string cursor);
   void end_scan(Instant now);
-  void read_next();
+  bool read_next();
   void retry_scan(Instant now);
   void go_on(Instant now);
   bool begin_refresh(std::set<std::string>& from, Instant& due, Instant now);

@@ -166,6 +166,18 @@ TEST_CASE("a hint that names no key makes it look at all") {
   CHECK(observer.names() == Names{"a"});
 }
 
+TEST_CASE("hints and wishes that name no node keep it from nothing") {
+  Observer observer;
+  observer.is_hinted = false;
+  observer.start();
+  observer.run_for(1s);
+  observer.feed(directory::Hint{std::string(keys::node_prefix) + "no/id of a\nnode"});
+  observer.feed(directory::Wanted{NodeRid{"no/id of a\nnode"}});
+  observer.put("a");
+  observer.run_for(15s);
+  CHECK(observer.names() == Names{"a"});
+}
+
 TEST_CASE("any number of hints costs a bounded number of reads") {
   Observer observer;
   observer.put("a");
