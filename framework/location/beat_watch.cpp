@@ -99,11 +99,6 @@ void BeatWatchMachine::on(const watch::Watch& event, Instant now) {
   actions_.push_back(ArmTimer{next_round_});
 }
 
-void BeatWatchMachine::on(const watch::Unwatch& event, Instant) {
-  owners_.erase(event.run);
-  if (owners_.empty()) actions_.push_back(CancelTimer{});
-}
-
 void BeatWatchMachine::on(const TimerFired&, Instant now) {
   if (owners_.empty() || now < next_round_) return;
   drop_idle(now);
@@ -180,14 +175,8 @@ void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instan
     const OwnerRun& run = round.runs[i];
     const auto found = owners_.find(run);
     if (found == owners_.end()) continue;
-    OwnerReading reading;
-    if (const auto& lease = result.values.at(2 * i)) {
-      reading.lease_version = lease->version;
-      if (auto decoded = decode_lease(keys::lease(run.owner), lease->value)) {
-        reading.lease = std::move(*decoded);
-      }
-    }
-    if (const auto& beat = result.values.at(2 * i + 1)) reading.beat_version = beat->version;
+    const OwnerReading reading =
+        reading_of(run, found->second, result.values.at(2 * i), result.values.at(2 * i + 1));
     // Its owner may still write it again.
     if (!reading.lease_version && is_quiet) continue;
     found->second.observation.observe(config_, run, reading, round.sent, now, faults_);
@@ -195,16 +184,29 @@ void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instan
   }
 }
 
+OwnerReading BeatWatchMachine::reading_of(const OwnerRun& run, Owner& owner,
+                                          const std::optional<StoredValue>& lease,
+                                          const std::optional<StoredValue>& beat) {
+  OwnerReading reading;
+  if (beat) reading.beat_version = beat->version;
+  if (!lease) return reading;
+  reading.lease_version = lease->version;
+  auto decoded = decode_lease(keys::lease(run.owner), lease->value);
+  if (decoded) {
+    reading.lease = std::move(*decoded);
+  } else if (owner.bad_lease != lease->version) {
+    owner.bad_lease = lease->version;
+    actions_.push_back(watch::BadRecord{decoded.error()});
+  }
+  return reading;
+}
+
 void BeatWatchMachine::judge(const OwnerRun& run, Owner& owner, Instant now) {
   const OwnerVerdict verdict = owner.observation.verdict(config_, now);
   if (verdict == OwnerVerdict::Fenced) return finish(OwnerStamp(owner.stamp));
-  if (verdict == OwnerVerdict::Silent && owner.said != OwnerVerdict::Silent) {
-    owner.said = OwnerVerdict::Silent;
+  if (verdict == OwnerVerdict::Alive) owner.is_said_silent = false;
+  if (verdict == OwnerVerdict::Silent && !std::exchange(owner.is_said_silent, true)) {
     actions_.push_back(watch::OwnerSilent{run});
-  }
-  if (verdict == OwnerVerdict::Alive && owner.said == OwnerVerdict::Silent) {
-    owner.said = OwnerVerdict::Alive;
-    actions_.push_back(watch::OwnerAlive{run});
   }
   const bool may_act = lease_.may_create(now) && epoch_ == lease_.epoch && owner.fence == 0;
   if (may_act && owner.observation.may_be_fenced(config_, now)) send_fence(run, owner);

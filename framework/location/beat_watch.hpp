@@ -86,16 +86,10 @@ namespace watch {
 struct Watch {
   OwnerStamp owner;
 };
-struct Unwatch {
-  OwnerRun run;
-};
-using Event = std::variant<ReadDone, CommitDone, TimerFired, Watch, Unwatch>;
+using Event = std::variant<ReadDone, CommitDone, TimerFired, Watch>;
 
 // Actions besides ReadKeys, CommitKeys, ArmTimer and CancelTimer. Each is said once per change.
 struct OwnerSilent {
-  OwnerRun run;
-};
-struct OwnerAlive {  // after OwnerSilent only
   OwnerRun run;
 };
 // That run is over, by this node's fence or another's: refuse its frames, drop its mesh session and
@@ -103,8 +97,13 @@ struct OwnerAlive {  // after OwnerSilent only
 struct OwnerFenced {
   OwnerStamp owner;
 };
+// The run's lease does not parse, and so cannot be fenced: DataLost names it. Once for each version
+// of it.
+struct BadRecord {
+  Error error;
+};
 using Action =
-    std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, OwnerSilent, OwnerAlive, OwnerFenced>;
+    std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, OwnerSilent, OwnerFenced, BadRecord>;
 using Actions = std::vector<Action>;
 
 }  // namespace watch
@@ -136,8 +135,9 @@ class BeatWatchMachine {
     OwnerObservation observation = {};
     std::uint64_t last_asked = 0;
     Instant last_asked_at{};
-    OwnerVerdict said = OwnerVerdict::Unproven;
-    Ticket fence = 0;  // of the fence under way
+    bool is_said_silent = false;
+    Ticket fence = 0;                       // of the fence under way
+    std::optional<StoreVersion> bad_lease;  // that BadRecord was said of
   };
   struct Round {
     Ticket ticket = 0;
@@ -149,7 +149,6 @@ class BeatWatchMachine {
   void on(const CommitDone& event, Instant now);
   void on(const TimerFired& event, Instant now);
   void on(const watch::Watch& event, Instant now);
-  void on(const watch::Unwatch& event, Instant now);
 
   bool is_known_as_fenced(const OwnerRun& run) const;
   void drop_idle(Instant now);
@@ -157,6 +156,9 @@ class BeatWatchMachine {
   void read(std::vector<OwnerRun> runs, Instant now);
   void see(const StoreEpoch& epoch);
   void take(const Round& round, const ReadResult& result, Instant now);
+  OwnerReading reading_of(const OwnerRun& run, Owner& owner,
+                          const std::optional<StoredValue>& lease,
+                          const std::optional<StoredValue>& beat);
   void judge(const OwnerRun& run, Owner& owner, Instant now);
   void send_fence(const OwnerRun& run, Owner& owner);
   void finish(const OwnerStamp& owner);

@@ -77,8 +77,7 @@ void BeatWatchMachine::note(StateNotes& notes) const {
   for (const auto& [run, owner] : owners_) {
     location::note(notes, run);
     owner.observation.note(notes, run);
-    notes.number(static_cast<std::uint64_t>(owner.said));
-    notes.number(owner.fence != 0 ? 1 : 0);
+    notes.number((owner.is_said_silent ? 1U : 0U) + (owner.fence != 0 ? 2U : 0U));
     notes.ticket(owner.fence);
   }
   notes.number(fenced_.size());

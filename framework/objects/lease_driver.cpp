@@ -76,7 +76,7 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
   void perform(location::watch::OwnerSilent& action) {
     core_.router->forget_owner(NodeRid{action.run.owner.text()});
   }
-  void perform(location::watch::OwnerAlive&) {}
+  void perform(location::watch::BadRecord& action) { core_.quarantine(action.error); }
   void perform(location::watch::OwnerFenced& action) { core_.directory->owner_over(action.owner); }
 
  private:

@@ -71,7 +71,7 @@ class Reassertions {
   StrandTimer closing_;
   std::set<std::string> unsettled_;
   std::multimap<std::string, std::function<void()>> removals_;  // that wait for a commit's answer
-  std::vector<std::shared_ptr<Run>> runs_;  // in the order in which they began
+  std::vector<std::shared_ptr<Run>> runs_;                      // in the order in which they began
 };
 
 }  // namespace spotmesh::objects

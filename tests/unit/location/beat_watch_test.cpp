@@ -156,6 +156,32 @@ TEST_CASE("a dead owner is silent, then fenced by one of those who watch it, and
   CHECK(cluster.has_event(0, "fenced"));
 }
 
+TEST_CASE("a lease that does not parse is named once, and its run is over when it is deleted",
+          "[STORE-02]") {
+  Cluster cluster(2);
+  cluster[1].watch(cluster[0]);
+  cluster.time.run_for(20s);
+  cluster[0].stop();
+  const std::string key = keys::lease(cluster[0].view().stamp->owner);
+  const auto bad_events = [&] {
+    return std::ranges::count_if(cluster[1].events(), [&](const std::string& event) {
+      return event.starts_with("bad ") && event.find("lease/a") != std::string::npos;
+    });
+  };
+  cluster.store.plant(key, to_bytes("nonsense"));
+  cluster.time.run_for(60s);
+  CHECK(bad_events() == 1);
+  CHECK_FALSE(cluster.has_event(1, "fenced a"));
+  cluster.store.plant(key, to_bytes("other nonsense"));
+  cluster.time.run_for(20s);
+  CHECK(bad_events() == 2);
+  // As an operator does it.
+  cluster[1].client().commit({.epoch = {}, .conditions = {}, .writes = {{key, std::nullopt}}},
+                             [](const CommitResult&) {});
+  cluster.time.run_for(5s);
+  CHECK(cluster.has_event(1, "fenced a"));
+}
+
 TEST_CASE("an owner that is stopped for less than its lease is never fenced and goes on",
           "[STORE-07][LOSS-06]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

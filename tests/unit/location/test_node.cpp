@@ -155,8 +155,8 @@ void TestNode::on_watch(const location::watch::Action& action) {
   if (const auto* silent = std::get_if<OwnerSilent>(&action)) {
     events_.push_back("silent " + silent->run.owner.text());
   }
-  if (const auto* alive = std::get_if<OwnerAlive>(&action)) {
-    events_.push_back("alive " + alive->run.owner.text());
+  if (const auto* bad = std::get_if<BadRecord>(&action)) {
+    events_.push_back("bad " + bad->error.message());
   }
   if (const auto* fenced = std::get_if<OwnerFenced>(&action)) {
     events_.push_back("fenced " + fenced->owner.rid.text);
