@@ -23,14 +23,16 @@ void Fault::end() {
   mend(*cluster_);
 }
 
+void Fault::after(Duration pause, std::function<void()> step) {
+  cluster_->after(pause, [life = life_, step = std::move(step)] {
+    if (!life->has_ended) step();
+  });
+}
+
 void Fault::plan_strike() {
-  const Duration pause = chance_->between(rhythm_.shortest_pause, rhythm_.longest_pause);
-  cluster_->after(pause, [this, life = life_] {
-    if (life->has_ended) return;
+  after(chance_->between(rhythm_.shortest_pause, rhythm_.longest_pause), [this] {
     strike(*cluster_, *chance_);
-    const Duration lasts = chance_->between(rhythm_.shortest_strike, rhythm_.longest_strike);
-    cluster_->after(lasts, [this, life] {
-      if (life->has_ended) return;
+    after(chance_->between(rhythm_.shortest_strike, rhythm_.longest_strike), [this] {
       mend(*cluster_);
       plan_strike();
     });

@@ -43,7 +43,7 @@ class LateCommits final : public Fault {
     frozen_ = pick_running_node(cluster, chance);
     if (!frozen_) return;
     cluster.set_store_late_commits(1000, chance.between(24s, 34s));
-    cluster.after(chance.between(10ms, 300ms), [this, &cluster, strike = ++strikes_] {
+    after(chance.between(10ms, 300ms), [this, &cluster, strike = ++strikes_] {
       cluster.set_store_late_commits(0);
       if (strike == strikes_ && frozen_ && cluster.is_running(*frozen_)) cluster.pause(*frozen_);
     });

@@ -44,6 +44,8 @@ class Fault {
   // nothing where there is nothing to undo.
   virtual void strike(Cluster& cluster, Chance& chance) = 0;
   virtual void mend(Cluster& cluster) = 0;
+  // Does `step` of a strike after a while, unless the fault has been ended, or destroyed, by then.
+  void after(Duration pause, std::function<void()> step);
 
  private:
   struct Life;
