@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
 #include "location/conflict.hpp"
+#include "location/store_pause.hpp"
 
 namespace spotmesh::location {
 
@@ -391,8 +391,7 @@ void CreateMachine::wait(Error reason, Instant now) {
 
 void CreateMachine::pause(Instant now) {
   waiting_ = Waiting::Pause;
-  retry_at_ =
-      now + backoff(environment_.random, ++failures_, create::first_backoff, create::last_backoff);
+  retry_at_ = now + store_pause(environment_.random, ++failures_);
 }
 
 void CreateMachine::resume(Instant now) {

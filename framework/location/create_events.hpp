@@ -100,11 +100,6 @@ using Action =
                  WatchOwner, OwnerOver, RunFactory, DiscardInstance, Answer, Done>;
 using Actions = std::vector<Action>;
 
-// Re-reading while somebody else creates, and retrying what the store did not do: doubling from the
-// first to the last, each with full jitter on its upper half.
-inline constexpr Duration first_backoff = std::chrono::milliseconds(20);
-inline constexpr Duration last_backoff = std::chrono::milliseconds(500);
-
 }  // namespace create
 
 }  // namespace spotmesh::location

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
+#include "base/retry_pause.hpp"
 
 namespace spotmesh::location {
 
@@ -148,7 +148,7 @@ void LeaseMachine::commit(Commit commit, Instant now) {
 
 void LeaseMachine::try_later(Instant now) {
   waiting_ = Waiting::Backoff;
-  retry_at_ = now + backoff(random_, ++failures_, first_pause, last_pause);
+  retry_at_ = now + retry_pause(random_, ++failures_, first_pause, last_pause);
 }
 
 void LeaseMachine::arm() {
@@ -331,7 +331,7 @@ void LeaseMachine::on_renewal(const Renewal& renewal, const CommitResult& result
     case Outcome::Unknown:
     case Outcome::Malformed:
       // Whether an unknown one moved the beat does not matter; it extends nothing here.
-      next_renewal_ = now + backoff(random_, ++renewal_failures_, first_pause, last_pause);
+      next_renewal_ = now + retry_pause(random_, ++renewal_failures_, first_pause, last_pause);
       return;
   }
 }

@@ -6,22 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
 #include "location/conflict.hpp"
 #include "location/keys.hpp"
+#include "location/store_pause.hpp"
 
 namespace spotmesh::location {
 
 using Outcome = CommitResult::Outcome;
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration first_pause = 20ms;
-constexpr Duration last_pause = 500ms;
-
-}  // namespace
 
 ReassertMachine::ReassertMachine(std::vector<HeldObject> objects, Instant closes_at,
                                  const AuthorityEnvironment& environment)
@@ -216,7 +207,7 @@ void ReassertMachine::on(const CommitDone& event, Instant now) {
 
 void ReassertMachine::pause(Instant now) {
   waiting_ = Waiting::Pause;
-  retry_at_ = now + backoff(environment_.random, ++failures_, first_pause, last_pause);
+  retry_at_ = now + store_pause(environment_.random, ++failures_);
 }
 
 void ReassertMachine::finish() {

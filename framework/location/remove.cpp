@@ -5,23 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
 #include "location/conflict.hpp"
 #include "location/keys.hpp"
+#include "location/store_pause.hpp"
 
 namespace spotmesh::location {
 
 using Outcome = CommitResult::Outcome;
 using Kind = RemoveOutcome::Kind;
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration first_pause = 20ms;
-constexpr Duration last_pause = 500ms;
-
-}  // namespace
 
 RemoveMachine::RemoveMachine(RemoveRequest request, const LeaseView& lease, Random& random)
     : request_(std::move(request)),
@@ -167,7 +158,7 @@ void RemoveMachine::judge(const StoredValue& stored, Instant now) {
 
 void RemoveMachine::pause(Instant now) {
   waiting_ = Waiting::Pause;
-  retry_at_ = now + backoff(random_, ++failures_, first_pause, last_pause);
+  retry_at_ = now + store_pause(random_, ++failures_);
 }
 
 void RemoveMachine::delayed(std::string_view reason) {

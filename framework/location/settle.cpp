@@ -5,21 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
 #include "location/conflict.hpp"
+#include "location/store_pause.hpp"
 
 namespace spotmesh::location {
 
 using Outcome = CommitResult::Outcome;
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration first_pause = 20ms;
-constexpr Duration last_pause = 500ms;
-
-}  // namespace
 
 CommitMachine::CommitMachine(std::string what, Commit commit, Instant deadline,
                              const LeaseView& lease, Random& random)
@@ -131,7 +122,7 @@ void CommitMachine::on_not_applied(const std::string& key, const std::optional<S
 
 void CommitMachine::retry_later(Instant now) {
   waiting_ = Waiting::Backoff;
-  retry_at_ = now + backoff(random_, ++failures_, first_pause, last_pause);
+  retry_at_ = now + store_pause(random_, ++failures_);
   if (!is_unknown_ && now < deadline_) retry_at_ = std::min(retry_at_, deadline_);
   actions_.push_back(ArmTimer{retry_at_});
 }

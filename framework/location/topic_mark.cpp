@@ -7,20 +7,12 @@
 #include <spotmesh/limits.hpp>
 
 #include "location/authority.hpp"
-#include "location/backoff.hpp"
+#include "location/conflict.hpp"
+#include "location/store_pause.hpp"
 
 namespace spotmesh::location {
 
 using Outcome = CommitResult::Outcome;
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration first_pause = 20ms;
-constexpr Duration last_pause = 500ms;
-
-}  // namespace
 
 TopicMarkMachine::TopicMarkMachine(TopicName topic, TopicSide side, const LeaseView& lease,
                                    Random& random)
@@ -176,7 +168,7 @@ void TopicMarkMachine::answer() {
 
 void TopicMarkMachine::retry_later(Error error, Instant now) {
   waiting_ = Waiting::Backoff;
-  retry_at_ = now + backoff(random_, ++failures_, first_pause, last_pause);
+  retry_at_ = now + store_pause(random_, ++failures_);
   actions_.push_back(ArmTimer{retry_at_});
   actions_.push_back(topic_mark::Delayed{std::move(error)});
 }

@@ -1,7 +1,6 @@
 // What the machines of a mesh draw from their options and from chance.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <spotmesh/time.hpp>
@@ -11,16 +10,6 @@
 #include "wire/mesh_frame.hpp"
 
 namespace spotmesh::mesh {
-
-// The pause after `failures` attempts that failed in a row (1 or more): doubling, with jitter on
-// its upper half, so that those who failed together do not come back together.
-inline Duration retry_pause(const MeshOptions& options, unsigned failures, Random& random) {
-  const unsigned doublings = std::min(failures > 0 ? failures - 1 : 0, 20U);
-  const Duration whole =
-      std::min(Duration(options.first_retry.count() << doublings), options.last_retry);
-  const auto half = static_cast<std::uint64_t>(whole.count() / 2);
-  return Duration(static_cast<Duration::rep>(half + random_below(random, half + 1)));
-}
 
 // Two heartbeats are missing, and what delays a third is not merely its way.
 inline Duration silence_of_a_lost_link(const MeshOptions& options) {

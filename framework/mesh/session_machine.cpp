@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/retry_pause.hpp"
 #include "mesh/retry.hpp"
 
 namespace spotmesh::mesh {
@@ -64,7 +65,8 @@ void SessionMachine::wait(Instant now) {
   connection_ = 0;
   handshake_.reset();
   ++failures_;
-  retry_at_ = now + retry_pause(context_->options, failures_, context_->random);
+  retry_at_ = now + retry_pause(context_->random, failures_, context_->options.first_retry,
+                                context_->options.last_retry);
 }
 
 void SessionMachine::on(session::DialUp& event, Instant now) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "location/backoff.hpp"
+#include "base/retry_pause.hpp"
 
 namespace spotmesh::objects {
 
@@ -107,8 +107,7 @@ void DurableMachine::find_route() {
 void DurableMachine::pause(const Error& reason, Instant now) {
   state_ = State::Pausing;
   reason_ = reason.message();
-  retry_at_ =
-      now + location::backoff(random_, ++failures_, durable::first_pause, durable::last_pause);
+  retry_at_ = now + retry_pause(random_, ++failures_, durable::first_pause, durable::last_pause);
 }
 
 void DurableMachine::finish(std::optional<Error> error) {
