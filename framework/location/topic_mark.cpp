@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include <spotmesh/limits.hpp>
 
 #include "location/authority.hpp"
@@ -104,11 +102,9 @@ void TopicMarkMachine::on(const CommitDone& event, Instant now) {
       has_answered_ = false;
       return go_on(now);
     case Outcome::Conflict:
-      return retry_later(Error::unavailable(fmt::format(
-                             "'{}' stands against it",
-                             result.failed_key.empty() ? std::string("another epoch of the store")
-                                                       : keys::printable(result.failed_key))),
-                         now);
+      // Its one condition is the lease: nobody else writes the mark.
+      return retry_later(
+          Error::unavailable(std::string(describe(cause_of(result.failed_key, lease_)))), now);
     case Outcome::Unknown:
       place_ = Place::Uncertain;
       [[fallthrough]];
