@@ -347,7 +347,6 @@ void LeaseMachine::extend(Instant sent) {
 
 void LeaseMachine::begin_reassertion(Instant now) {
   state_ = State::Reasserting;
-  view_.former_epoch = view_.epoch;
   view_.former_admission_deadline = view_.admission_deadline;
   view_.admission_deadline = Instant{Duration::min()};
   view_.epoch = seen_.epoch;

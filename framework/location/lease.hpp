@@ -80,7 +80,6 @@ class LeaseMachine {
   State state() const { return state_; }
   // Stays at one address; other machines keep a reference. Read it on the driver's strand only.
   const LeaseView& view() const { return view_; }
-  const LeaseConfig& config() const { return config_; }
   void note(StateNotes& notes) const;
 
  private:

@@ -30,12 +30,6 @@ Result<void> validate(const LeaseConfig& config) {
   return {};
 }
 
-bool LeaseView::admits(Instant now, const StoreEpoch& asserted_in) const {
-  if (!is_held) return false;
-  if (asserted_in == epoch) return now < admission_deadline;
-  return asserted_in == former_epoch && now < former_admission_deadline;
-}
-
 Result<ObjectGeneration> GenerationMint::mint() {
   constexpr std::uint64_t local_limit = std::uint64_t{1} << 32;
   if (lease_.value == 0 || lease_.value > max_lease_generation || next_local_ >= local_limit) {

@@ -37,15 +37,12 @@ struct LeaseView {
   StoreVersion lease_version;  // condition of every write that acts for this owner
   StoreEpoch epoch;            // of the store when the lease was last acquired or asserted
   Instant admission_deadline{Duration::min()};
-  // Of objects not yet re-asserted in `epoch`: what the last renewal in `former_epoch` gave them.
-  StoreEpoch former_epoch;
+  // What the last renewal in the epoch before gave objects that are not yet re-asserted in `epoch`.
   Instant former_admission_deadline{Duration::min()};
   Instant quiet_until{Duration::min()};  // no creation, Join, fence, take-over or destroy before
 
   // Whether a new turn, timer, factory, push or store write may start.
   bool admits(Instant now) const { return is_held && now < admission_deadline; }
-  // The same for an object that was created or last re-asserted in `asserted_in`.
-  bool admits(Instant now, const StoreEpoch& asserted_in) const;
   // Whether objects may be created, joined, taken over or destroyed.
   bool may_create(Instant now) const { return admits(now) && now >= quiet_until; }
 };

@@ -38,7 +38,6 @@ void LeaseMachine::note(StateNotes& notes) const {
   notes.version(keys::lease(owner_), view_.lease_version);
   notes.epoch(view_.epoch);
   notes.deadline(view_.admission_deadline);
-  notes.epoch(view_.former_epoch);
   notes.deadline(view_.former_admission_deadline);
   notes.deadline(view_.quiet_until);
   notes.number(static_cast<std::uint64_t>(waiting_));
