@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "lease_script.hpp"
 #include "location/lease.hpp"
 #include "sample_records.hpp"
-#include "support/manual_time.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::location;
@@ -18,106 +18,7 @@ using State = spotmesh::location::LeaseMachine::State;
 
 namespace {
 
-constexpr StoreEpoch first_epoch{7, 1};
-constexpr StoreEpoch second_epoch{7, 2};
-
-// The machine with a hand on everything around it: what it asked last can be answered.
-class Script {
- public:
-  Script() : random_(1), machine_({}, id_of<OwnerId>("node-a"), {"node-a"}, {5, 6}, random_) {}
-
-  LeaseMachine& machine() { return machine_; }
-  const LeaseView& view() const { return machine_.view(); }
-  Instant now() const { return now_; }
-  void pass(Duration time) { now_ = now_ + time; }
-
-  // Feeds the event and returns what came of it, as words.
-  std::string feed(const lease::Event& event) {
-    std::string words;
-    for (const lease::Action& action : machine_.on_event(event, now_)) {
-      if (!words.empty()) words += ", ";
-      words += std::visit([this](const auto& each) { return word(each); }, action);
-    }
-    return words;
-  }
-  std::string start() { return feed(lease::Start{}); }
-  std::string fire() { return feed(TimerFired{}); }
-
-  std::string answer_read(std::optional<LeaseRecord> lease,
-                          std::optional<LeaseCounterRecord> counter,
-                          StoreEpoch epoch = first_epoch) {
-    ReadResult result{epoch, {}};
-    ++version_;
-    result.values.resize(2);
-    if (lease) result.values[0] = StoredValue{encode(*lease), {epoch, version_}};
-    if (counter) result.values[1] = StoredValue{encode(*counter), {epoch, version_}};
-    return feed(ReadDone{read_.ticket, result});
-  }
-  std::string answer_read_failed() {
-    return feed(ReadDone{read_.ticket, fail(Error::unavailable("away"))});
-  }
-  std::string answer_commit(Outcome outcome, std::string failed_key = {},
-                            StoreEpoch epoch = first_epoch) {
-    return answer(commit_, outcome, std::move(failed_key), epoch);
-  }
-  std::string answer(const CommitKeys& commit, Outcome outcome, std::string failed_key = {},
-                     StoreEpoch epoch = first_epoch) {
-    CommitResult result;
-    result.outcome = outcome;
-    result.epoch = epoch;
-    result.failed_key = std::move(failed_key);
-    result.versions.assign(commit.commit.writes.size(), {epoch, ++version_});
-    return feed(CommitDone{commit.ticket, result});
-  }
-
-  // To Held, with the commit sent at `now`.
-  void acquire() {
-    start();
-    answer_read({}, {});
-    REQUIRE(answer_commit(Outcome::Ok) == "acquired, arm 5.0");
-  }
-
-  LeaseRecord own(LeaseState state = LeaseState::Live, std::uint64_t generation = 1) const {
-    return {{id_of<OwnerId>("node-a"), {generation}, {"node-a"}, {5, 6}}, state};
-  }
-  const CommitKeys& commit() const { return commit_; }
-  Instant armed() const { return armed_; }
-
- private:
-  std::string word(const ReadKeys& read) {
-    read_ = read;
-    return "read";
-  }
-  std::string word(const CommitKeys& commit) {
-    commit_ = commit;
-    return "commit";
-  }
-  std::string word(const ArmTimer& timer) {
-    armed_ = timer.deadline;
-    const auto milliseconds = (timer.deadline - now_) / 1ms;
-    return "arm " + std::to_string(milliseconds / 1000) + "." +
-           std::to_string(milliseconds % 1000 / 100);
-  }
-  std::string word(const CancelTimer&) { return "cancel"; }
-  std::string word(const lease::Acquired&) { return "acquired"; }
-  std::string word(const lease::Extended&) { return "extended"; }
-  std::string word(const lease::EpochChanged&) { return "epoch changed"; }
-  std::string word(const lease::Reasserted&) { return "reasserted"; }
-  std::string word(const lease::QuietTimeOver&) { return "quiet time over"; }
-  std::string word(const lease::Fenced& fenced) { return "fenced: " + fenced.reason; }
-  std::string word(const lease::Released&) { return "released"; }
-  std::string word(const lease::AcquireFailed& failed) {
-    return "failed: " + to_string(failed.error);
-  }
-
-  TestRandom random_;
-  LeaseMachine machine_;
-  Instant now_{1000s};
-  ReadKeys read_;
-  CommitKeys commit_;
-  Instant armed_{};
-  std::uint64_t version_ = 0;
-};
+using Script = LeaseScript;
 
 template <typename Record>
 Record written(const CommitKeys& commit, std::size_t index,
