@@ -118,34 +118,42 @@ class Room : public UserSpot<Player> {
   using UserSpot::UserSpot;
 };
 
+// Nodes that know each other's types, each with one of its own for its players, so that these are
+// made there.
 struct Game {
-  explicit Game(unsigned threads, std::size_t mailbox = limits::mailbox_application_jobs)
-      : world(threads),
-        node(world.start(
-            [this](Application& app) {
-              auto& play = app.mesh("play").object_server();
-              play.entry_spot<Hall>();
-              play.actor<Player>("player", [this](auto& f) {
-                f.disable_relocation().create_with([this](ActorContext& context) {
-                  return std::make_unique<Player>(context, finish);
-                });
-              });
-              play.user_spot<Room>("room", [](auto& f) { f.disable_relocation(); });
-            },
-            {.objects = {.mailbox = {.application_jobs = mailbox}}})) {}
+  explicit Game(unsigned threads, std::size_t mailbox = limits::mailbox_application_jobs,
+                const std::string& home = {})
+      : world(threads), mailbox(mailbox), node(add(home)) {}
 
-  static Task<void> create(Context& context, std::string id) {
-    auto made = co_await context.actors().create(id, "player").timeout(60s).submit();
+  // With a home of its own it is linked to the others.
+  LiveNode& add(const std::string& home) {
+    return world.start(
+        [&](Application& app) {
+          auto& play = app.mesh("play").object_server();
+          play.entry_spot<Hall>();
+          play.actor<Player>("player" + home, [this](auto& f) {
+            f.disable_relocation().create_with([this](ActorContext& context) {
+              return std::make_unique<Player>(context, finish);
+            });
+          });
+          play.user_spot<Room>("room", [](auto& f) { f.disable_relocation(); });
+        },
+        {.objects = {.mailbox = {.application_jobs = mailbox}}, .is_on_network = !home.empty()});
+  }
+
+  static Task<void> create(Context& context, std::string id, std::string type) {
+    auto made = co_await context.actors().create(id, type).timeout(60s).submit();
     if (!made) throw std::runtime_error(to_string(made.error()));
   }
   // `count` Actors "0x", "1x", …, from a few turns at once.
-  void create_all(std::int64_t count, char suffix) {
+  void create_all(std::int64_t count, char suffix) { create_all(count, suffix, node, "player"); }
+  static void create_all(std::int64_t count, char suffix, LiveNode& on, const std::string& type) {
     constexpr std::int64_t turns = 64;
     std::vector<std::future<void>> ends;
     for (std::int64_t turn = 0; turn < turns; ++turn) {
-      ends.push_back(node.begin([=](Context& context) -> Task<void> {
+      ends.push_back(on.begin([=](Context& context) -> Task<void> {
         for (std::int64_t i = turn; i < count; i += turns) {
-          co_await create(context, std::to_string(i) + suffix);
+          co_await create(context, std::to_string(i) + suffix, type);
         }
       }));
     }
@@ -162,6 +170,7 @@ struct Game {
 
   Finish finish;
   LiveWorld world;
+  const std::size_t mailbox;
   LiveNode& node;
 };
 
@@ -198,6 +207,28 @@ void producers_to_one_mailbox(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * producers * messages);
 }
 BENCHMARK(producers_to_one_mailbox)->ArgName("producers")->Arg(1)->Arg(4)->Arg(16)->UseRealTime();
+
+// range(0) Actors of one node send to as many of another, over a link within the process, on two
+// workers.
+void senders_to_another_node(benchmark::State& state) {
+  constexpr std::int64_t messages = 4000;
+  const std::int64_t senders = state.range(0);
+  Game game(2, messages, "-near");
+  LiveNode& far = game.add("-far");
+  Game::create_all(senders, 's', game.node, "player-near");
+  Game::create_all(senders, 'r', far, "player-far");
+  const auto flood = [&](std::int64_t of_each) {
+    for (std::int64_t i = 0; i < senders; ++i) {
+      const std::string number = std::to_string(i);
+      game.send(number + "s", bench::Flood{.to = number + "r", .messages = of_each});
+    }
+    game.finish.wait(senders);
+  };
+  flood(1);  // the routes are known from here on
+  for (auto _ : state) flood(messages);
+  state.SetItemsProcessed(state.iterations() * senders * messages);
+}
+BENCHMARK(senders_to_another_node)->ArgName("senders")->Arg(1)->Arg(4)->Arg(16)->UseRealTime();
 
 void create_and_destroy(benchmark::State& state) {
   constexpr std::int64_t cycles = 1000;
