@@ -25,7 +25,7 @@ class Runnable {
 inline Runnable::After Runnable::run_from(Instant&) { return run(); }
 
 // Submission is safe from any thread and never runs the Runnable inside the call. A submitted
-// Runnable stays alive until its run() has returned Idle; owners guarantee that (see Gate::retire).
+// Runnable stays alive until its run() has returned Idle; owners guarantee that, as Gate does.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;

@@ -1,5 +1,6 @@
 #include "base/retry_pause.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 
@@ -9,13 +10,12 @@ using spotmesh::retry_pause;
 
 namespace {
 
-class Fixed : public spotmesh::Random {
+class Spread : public spotmesh::Random {
  public:
-  explicit Fixed(std::uint64_t value) : value_(value) {}
-  std::uint64_t next_u64() override { return value_; }
+  std::uint64_t next_u64() override { return state_ += 0x9e3779b97f4a7c15; }
 
  private:
-  std::uint64_t value_;
+  std::uint64_t state_ = 0;
 };
 
 }  // namespace
@@ -28,11 +28,18 @@ TEST_CASE("a pause doubles with each failure up to the last, and lies in its upp
   for (const auto& [failures, whole] :
        {Row{1, 20ms}, Row{2, 40ms}, Row{5, 320ms}, Row{6, 500ms}, Row{60, 500ms}, Row{0, 20ms}}) {
     INFO(failures << " failures");
-    Fixed low(0);
-    Fixed high(UINT64_MAX);
-    CHECK(retry_pause(low, failures, 20ms, 500ms) == whole / 2);
-    const Duration longest = retry_pause(high, failures, 20ms, 500ms);
-    CHECK(longest > whole / 2);
+    Spread random;
+    Duration shortest = Duration::max();
+    Duration longest{0};
+    for (int i = 0; i < 1000; ++i) {
+      const Duration pause = retry_pause(random, failures, 20ms, 500ms);
+      shortest = std::min(shortest, pause);
+      longest = std::max(longest, pause);
+    }
+    CHECK(shortest >= whole / 2);
     CHECK(longest <= whole);
+    // And everywhere in it.
+    CHECK(shortest < whole * 11 / 20);
+    CHECK(longest > whole * 19 / 20);
   }
 }

@@ -86,16 +86,6 @@ TEST_CASE("explored: the store forgets", "[RACE-01][STORE-08]") {
   check_all("a fail-over", {.failover = true, .has_observer = !is_instrumented});
 }
 
-TEST_CASE("explored: leases are acquired, an outcome is unknown, and the store forgets",
-          "[RACE-01][RACE-04][STORE-08]") {
-  if (is_instrumented) {
-    WARN("left out under a sanitizer");
-    return;
-  }
-  check_all("from the start, an unknown outcome and a fail-over",
-            {.unknown = true, .failover = true, .has_observer = false, .from_start = true});
-}
-
 TEST_CASE("explored: the store forgets, and one node ends", "[RACE-01][STORE-08][LOSS-05]") {
   if (is_instrumented) {
     WARN("left out under a sanitizer");
