@@ -109,16 +109,17 @@ void ObjectsNode::on_lease_lost(const std::string& reason) {
   core_->log(LogLevel::Error, fmt::format("this node's lease is lost: {}", reason));
   core_->emit("node.fenced", core_->identity.rid.text, {{"reason", reason}});
   core_->set_lease_lost();
+  const Error error = core_->stopping_error();
+  // With this reason, and not with what stops because of it.
+  if (starting_) starting_->give_up(error);
   publisher_->stop();
   core_->directory->stop();
-  const Error error = core_->stopping_error();
   for (const auto& gate : core_->gates->all()) gate->abandon();
   core_->creations->stop_all(error);
   core_->router->refuse_all(error);
   core_->publications->refuse_all(error);
   core_->peers->end_calls(error);
   core_->requests->complete_all(error);
-  if (starting_) starting_->give_up(error);
   if (fenced_) fenced_(reason);
   if (stopping_) stopping_->on_released();
 }

@@ -10,10 +10,7 @@
 
 #include <spotmesh/spotmesh.hpp>
 
-#include "location/keys.hpp"
-#include "location/records.hpp"
 #include "objects/core.hpp"
-#include "objects/lease_driver.hpp"
 #include "objects/objects_node.hpp"
 #include "probe_turns.hpp"
 #include "recorded_sessions.hpp"
@@ -78,19 +75,6 @@ class TestNode {
     REQUIRE(world_.run_until([&] { return is_stopped; }, within + 60s) ==
             testing::SimOutcome::Done);
     if (link_) link_->stop(world_);
-  }
-  // As if another node had found it silent for too long.
-  void fence(testing::SimStore& store) {
-    const location::LeaseView& view = core().lease->view();
-    const auto other = store.connect("other");
-    bool is_done = false;
-    other->commit({.epoch = {},
-                   .conditions = {},
-                   .writes = {{location::keys::lease(view.stamp->owner),
-                               encode(location::LeaseRecord{
-                                   .stamp = *view.stamp, .state = location::LeaseState::Fenced})}}},
-                  [&](const location::CommitResult&) { is_done = true; });
-    REQUIRE(world_.run_until([&] { return is_done; }, 60s) == testing::SimOutcome::Done);
   }
   void crash() {
     is_gone_ = true;

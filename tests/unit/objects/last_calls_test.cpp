@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checks.hpp"
+#include "fencing.hpp"
 #include "objects/creations.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/peer_port.hpp"
@@ -142,7 +143,7 @@ TEST_CASE("a start that loses its lease is answered", "[STORE-10]") {
   node.node().start([&](Result<void> result) { started = std::move(result); });
   REQUIRE(sim.world.run_until([&] { return node.core().lease->view().is_held; }, 10s) ==
           testing::SimOutcome::Done);
-  node.fence(sim.store);
+  fence(sim, node);
   REQUIRE(sim.world.run_until([&] { return node.fenced_with.has_value(); }, 60s) ==
           testing::SimOutcome::Done);
   REQUIRE(started.has_value());

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "checks.hpp"
+#include "fencing.hpp"
 #include "location/keys.hpp"
 #include "location/records.hpp"
 #include "many_nodes.hpp"
@@ -240,7 +241,7 @@ TEST_CASE("a node that loses its lease leaves no creation under way at another",
   (void)game.begin("anna", 60s);
   game.wait_for([&] { return game.hooks.journal.count("on_create_actor anna") == 1; });
   const auto begun = game.sim.world.now();
-  game.one->fence(game.sim.store);
+  fence(game.sim, *game.one);
   game.wait_for([&] { return game.one->fenced_with.has_value(); });
   game.sim.run_for(1s);
   REQUIRE(game.sim.world.now() - begun < 30s);
