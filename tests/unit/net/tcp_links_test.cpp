@@ -1,6 +1,7 @@
 // Links without HTTP: a connection is one at once.
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 
 #include "unit/net/links_fixture.hpp"
 
@@ -27,7 +28,8 @@ TEST_CASE("a connection without HTTP is a link that carries bytes both ways") {
   CHECK(handler->wait_received("hello"));
   handler->send({"good ", "", "day"});
   CHECK(client.receive_exactly(8) == "good day");
-  CHECK(handler->unsent_bytes() == 0);
+  // The client may have it before the server learns that it is sent.
+  while (handler->unsent_bytes() != 0) std::this_thread::yield();
 
   client.close();
   REQUIRE(handler->wait_closed());
