@@ -165,7 +165,7 @@ void Router::start_lookup(const Key& key) {
   const Instant deadline = std::max(waiting_->latest_deadline(key).value_or(usual), usual);
   core_.operations->find(object_key(key.first, key.second), deadline,
                          [this, key, asked = core_.now(),
-                          epochs = epochs_](const Result<location::FindOutcome>& outcome) {
+                          epochs = epochs_.load()](const Result<location::FindOutcome>& outcome) {
                            // What was read before all routes were forgotten teaches none.
                            if (outcome && epochs != epochs_) return start_lookup(key);
                            on_found(key, asked, outcome);

@@ -1,6 +1,7 @@
 // Router: brings messages to the mailbox, or to the node, of whom they are addressed to.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -51,7 +52,7 @@ class Router {
   // The object is about to be found on this node. Strand only.
   void arrives(TargetKind kind, const std::string& id);
 
-  // The store has a new epoch. Strand only.
+  // The store has a new epoch.
   void forget_routes();
   void forget_owner(const NodeRid& node);
   // That peer said that it does not have the id.
@@ -111,8 +112,8 @@ class Router {
     mesh::Peer owner;
     Instant until;
   };
+  std::atomic<std::uint64_t> epochs_{0};
   // Strand only.
-  std::uint64_t epochs_ = 0;
   std::vector<Unreached> unreached_;
   std::vector<Key>
       untaken_;  // of objects here: messages for them may still be on their way elsewhere

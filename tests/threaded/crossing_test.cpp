@@ -68,7 +68,8 @@ class Crossing {
       }
     });
   }
-  void check() {
+  // Somebody who goes misses what was being said to him.
+  void check(bool do_nodes_go = false) {
     world_.stop();
     for (const std::string& fault : verdict.faults()) FAIL_CHECK(fault);
     CHECK(verdict.misorders.load() == 0);
@@ -80,7 +81,7 @@ class Crossing {
       const objects::Metrics& metrics = node->objects().metrics();
       CHECK(metrics.requests_in_flight.value() == 0);
       CHECK(metrics.late_replies.value() == 0);
-      CHECK(metrics.missed_publications.value() == 0);
+      if (!do_nodes_go) CHECK(metrics.missed_publications.value() == 0);
       CHECK(metrics.unsent_answers.value() == 0);
       CHECK(metrics.unsound_peer_messages.value() == 0);
       CHECK(metrics.callback_throws.value() == 0);
@@ -150,5 +151,5 @@ TEST_CASE("nodes that come and go take nothing along of what others say to each 
   crossing.send_off();
   crossing.disturb([&] { crossing.have_a_guest(); });
   crossing.settle();
-  crossing.check();
+  crossing.check(true);
 }
