@@ -1,5 +1,6 @@
 #include "mesh/driver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,13 +18,15 @@ MeshOptions checked(MeshOptions options) {
          "cluster name has 1 to 255 bytes");
   demand(validate_id(options.cluster, "cluster name").has_value(), "cluster name is UTF-8");
   demand(!options.secret.empty(), "secret is missing; all nodes of a cluster have the same one");
+  demand(options.advertised_address.empty() || !options.listen_address.empty(),
+         "advertised_address needs a listen_address");
   demand(options.window_bytes > 0, "window_bytes must be above zero");
   for (const LaneBound& bound : options.lanes) {
     demand(bound.messages > 0 && bound.bytes > 0, "lane bounds must be above zero");
   }
   for (const Duration duration :
        {options.heartbeat_interval, options.handshake_timeout, Duration(options.first_retry / 2),
-        options.last_retry, options.acknowledgement_delay}) {
+        options.last_retry, options.acknowledgement_delay, options.address_check_time}) {
     demand(duration > Duration::zero(), "times must be above zero");
   }
   return options;
@@ -50,12 +53,21 @@ Result<std::string> MeshNode::Driver::start() {
   return seams_.transport.listen(address, *this);
 }
 
+void MeshNode::Driver::check_address(std::string address, std::function<void(Result<void>)> done) {
+  strand_.post([this, address = std::move(address), done = std::move(done)]() mutable {
+    check_done_ = std::move(done);
+    check_.emplace(context_, std::move(address));
+    feed_check(check::Start{});
+  });
+}
+
 void MeshNode::Driver::stop(Duration linger, std::function<void()> done) {
   outbound_->stop();
   strand_.post([this, linger, done = std::move(done)]() mutable {
     stop_done_ = std::move(done);
     seams_.transport.stop_listening();
     send_ready();
+    feed_check(check::Stop{});
     feed(machine::Stop{seams_.clock.now() + linger});
   });
 }
@@ -94,6 +106,7 @@ ConnectionHandler& MeshNode::Driver::on_accept(Connection& connection) {
 void MeshNode::Driver::on_timer(Instant) {
   strand_.post([this] {
     armed_for_ = Instant::max();
+    feed_check(session::TimerFired{});
     feed(session::TimerFired{});
   });
 }
@@ -107,6 +120,14 @@ void MeshNode::Driver::feed(machine::Event event) {
   arm();
 }
 
+void MeshNode::Driver::feed_check(check::Event event) {
+  if (!check_ || has_finished_) return;
+  for (auto& action : check_->on_event(std::move(event), seams_.clock.now())) {
+    std::visit([this](auto& each) { act(each); }, action);
+  }
+  arm();
+}
+
 void MeshNode::Driver::send_ready() {
   for (auto& [to, messages] : outbound_->take_ready()) {
     metrics_.messages_sent.add(static_cast<std::int64_t>(messages.size()));
@@ -117,21 +138,25 @@ void MeshNode::Driver::send_ready() {
 void MeshNode::Driver::take_from(const runtime::Ref<LinkEnd>& end) {
   LinkEnd::Arrived arrived = end->take();
   const ConnectionId id = end->id();
-  if (arrived.is_up) feed(session::DialUp{id});
-  if (!arrived.frames.empty()) feed(session::Frames{id, std::move(arrived.frames)});
+  const auto tell = [this, id](auto event) {
+    id == check::connection ? feed_check(std::move(event)) : feed(std::move(event));
+  };
+  if (arrived.is_up) tell(session::DialUp{id});
+  if (!arrived.frames.empty()) tell(session::Frames{id, std::move(arrived.frames)});
   if (arrived.dial_failure) {
     forget_link_end(id);
-    feed(session::DialFailed{id, *std::move(arrived.dial_failure)});
+    tell(session::DialFailed{id, *std::move(arrived.dial_failure)});
   }
   if (arrived.down) {
     forget_link_end(id);
-    feed(session::Down{id, *std::move(arrived.down)});
+    tell(session::Down{id, *std::move(arrived.down)});
   }
   finish_stop_if_due();
 }
 
 void MeshNode::Driver::arm() {
-  const Instant deadline = machine_.deadline();
+  const Instant deadline =
+      std::min(machine_.deadline(), check_ ? check_->deadline() : Instant::max());
   if (deadline >= armed_for_) return;
   armed_for_ = deadline;
   seams_.timers.arm(*this, deadline);

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "mesh/address_check.hpp"
 #include "mesh/link_end.hpp"
 #include "mesh/mesh_machine.hpp"
 #include "mesh/mesh_node.hpp"
@@ -26,6 +28,7 @@ class MeshNode::Driver final : private Outbound::Owner,
   ~Driver() override;
 
   Result<std::string> start();
+  void check_address(std::string address, std::function<void(Result<void>)> done);
   void stop(Duration linger, std::function<void()> done);
   void abandon();
   void end(const Peer& peer, const Error& reason);
@@ -42,14 +45,18 @@ class MeshNode::Driver final : private Outbound::Owner,
 
   // All that follows is done on the strand.
   void feed(machine::Event event);
+  void feed_check(check::Event event);
   void send_ready();
   void take_from(const runtime::Ref<LinkEnd>& end);
+  void dial(ConnectionId id, const std::string& address);
   void arm();
   void finish_stop_if_due();
 
   void act(session::Write& action);
   void act(session::Close& action);
   void act(session::Trust& action);
+  void act(check::Dial& action);
+  void act(check::Finished& action);
   void act(machine::Dial& action);
   void act(machine::Deliver& action);
   void act(machine::Credit& action);
@@ -72,6 +79,8 @@ class MeshNode::Driver final : private Outbound::Owner,
   runtime::Strand strand_;
   const runtime::Ref<Outbound> outbound_;
   MeshMachine machine_;
+  std::optional<AddressCheck> check_;
+  std::function<void(Result<void>)> check_done_;
   Instant armed_for_ = Instant::max();
   bool is_stopped_ = false;    // no session is left
   bool has_finished_ = false;  // no connection is left either

@@ -29,13 +29,29 @@ void MeshNode::Driver::act(machine::Dial& action) {
     });
     return;
   }
-  const auto end =
-      runtime::make_ref<LinkEnd>(action.connection, static_cast<LinkEnd::Owner&>(*this));
+  dial(action.connection, *address);
+}
+
+void MeshNode::Driver::act(check::Dial& action) {
+  metrics_.dials.add();
+  dial(check::connection, action.address);
+}
+
+void MeshNode::Driver::act(check::Finished& action) {
+  if (action.failure) {
+    note(LogLevel::Error, "mesh.unreachable", self().node.text, action.failure->message());
+    return std::exchange(check_done_, nullptr)(fail(*std::move(action.failure)));
+  }
+  std::exchange(check_done_, nullptr)({});
+}
+
+void MeshNode::Driver::dial(ConnectionId id, const std::string& address) {
+  const auto end = runtime::make_ref<LinkEnd>(id, static_cast<LinkEnd::Owner&>(*this));
   {
     std::lock_guard lock(ends_mutex_);
-    ends_.emplace(action.connection, end);
+    ends_.emplace(id, end);
   }
-  seams_.transport.dial(*address, *end);
+  seams_.transport.dial(address, *end);
 }
 
 void MeshNode::Driver::act(machine::Deliver& action) {

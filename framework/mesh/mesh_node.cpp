@@ -13,6 +13,10 @@ MeshNode::~MeshNode() = default;
 
 Result<std::string> MeshNode::start() { return driver_->start(); }
 
+void MeshNode::check_address(std::string address, std::function<void(Result<void>)> done) {
+  driver_->check_address(std::move(address), std::move(done));
+}
+
 void MeshNode::stop(Duration linger, std::function<void()> done) {
   driver_->stop(linger, std::move(done));
 }

@@ -50,6 +50,11 @@ class MeshNode final : public Peers {
   // Listens, if it is told to; then peers may come. The value is the address that is bound, empty
   // when none is. InvalidOperation and Unavailable as Transport::listen() has them. Once.
   Result<std::string> start();
+  // Whether other nodes can reach this one at `address`: it is dialled from here. `done` is called
+  // once, on any thread: Unavailable, with the address and what was found there, when it has not
+  // led to this run within MeshOptions::address_check_time; ShuttingDown when stop() comes first;
+  // never after abandon(). Once, after start().
+  void check_address(std::string address, std::function<void(Result<void>)> done);
   // Accepts no message any more, gives the peers until `linger` from now to acknowledge what they
   // were sent, and ends every session (on_ended() with ShuttingDown). `done` is called once, on any
   // thread, when no connection is left and the handler is called no more. Once, after start().

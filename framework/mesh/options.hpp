@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 
@@ -26,6 +27,8 @@ struct MeshOptions {
   std::string secret;
   // "host:port"; empty: this node dials, and nobody can dial it.
   std::string listen_address;
+  // Where other nodes dial this one, "host:port"; empty: what it is bound to.
+  std::string advertised_address;
 
   std::array<LaneBound, lane_count> lanes = {
       LaneBound{limits::mesh_control_messages, limits::mesh_control_bytes},
@@ -38,6 +41,8 @@ struct MeshOptions {
 
   Duration heartbeat_interval = limits::mesh_heartbeat_interval;
   Duration handshake_timeout = limits::mesh_handshake_timeout;
+  // How long it may take until the advertised address leads to this node.
+  Duration address_check_time = std::chrono::seconds(10);
   Duration acknowledgement_delay = limits::mesh_acknowledgement_delay;
   // Between two attempts to reach a peer: doubling from the first to the last, with jitter.
   Duration first_retry = limits::mesh_first_retry;

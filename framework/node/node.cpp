@@ -147,6 +147,8 @@ struct Node::Parts {
   }
 
   void begin_start();
+  void address_checked(const Result<void>& reached);
+  void start_objects();
   void objects_started(Result<void> outcome);
   Result<void> open_gateway();
   void lost(std::string reason);
@@ -187,8 +189,25 @@ void Node::Parts::begin_start() {
     auto bound = mesh->start();
     if (!bound) return objects_started(fail(bound.error()));
     mesh_state = MeshState::Open;
-    objects.set_advertised_address(*std::move(bound));
+    const std::string& chosen = options.mesh.advertised_address;
+    const std::string address = chosen.empty() ? *bound : chosen;
+    if (!address.empty()) {
+      objects.set_advertised_address(address);
+      return mesh->check_address(address, [this](Result<void> reached) {
+        strand.post([this, reached = std::move(reached)] { address_checked(reached); });
+      });
+    }
   }
+  start_objects();
+}
+
+// Nothing of this node has been told to anybody before.
+void Node::Parts::address_checked(const Result<void>& reached) {
+  if (!reached || is_stopping) return objects_started(reached);
+  start_objects();
+}
+
+void Node::Parts::start_objects() {
   objects.start([this](Result<void> outcome) {
     strand.post(
         [this, outcome = std::move(outcome)]() mutable { objects_started(std::move(outcome)); });

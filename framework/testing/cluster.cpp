@@ -82,7 +82,9 @@ void Cluster::Parts::start_process(unsigned number) {
                   .faults = &seams.faults(),
                   .turns = &seams.observer()},
       node::NodeOptions{.objects = {.creates_here = creates_here},
-                        .mesh = {.secret = "simulated", .listen_address = address}});
+                        .mesh = {.secret = "simulated",
+                                 .listen_address = address,
+                                 .advertised_address = chosen.advertised_address}});
   checkers.process_started(seams, *process->node);
   process->node->start([started = process.get()](Result<void> outcome) {
     if (!outcome) started->failure = outcome.error();

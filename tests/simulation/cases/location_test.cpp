@@ -203,3 +203,19 @@ TEST_CASE("looking for an id that nobody has created creates nothing", "[FIND-01
   CHECK_FALSE(looked->was_living);
   CHECK(play.cluster.stored_objects() == before);
 }
+
+TEST_CASE("a node whose address does not lead to it never serves, and says which address it is") {
+  const std::string address = GENERATE(as<std::string>(), "nowhere:7", "node-0.0:1");
+  std::string told;
+  try {
+    Play play({.seed = 3, .nodes = 2, .each = {{}, {.advertised_address = address}}});
+  } catch (const std::runtime_error& error) {
+    told = error.what();
+  }
+  INFO(told);
+  CHECK(told.find("its address '" + address + "' does not lead to it") != std::string::npos);
+  const auto first = told.find("state=Serving");
+  REQUIRE(first != std::string::npos);
+  CHECK(told.find("state=Serving", first + 1) == std::string::npos);
+  CHECK(told.find("state=Error") != std::string::npos);
+}

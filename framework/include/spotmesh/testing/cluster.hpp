@@ -26,6 +26,8 @@ struct ClusterNode {
   std::int32_t clock_drift_ppm = 0;
   // What it runs instead of the cluster's application: other roles, another version.
   std::function<void(Application&)> configure;
+  // Where it says that others reach it; empty: where it listens.
+  std::string advertised_address{};
 };
 
 struct ClusterOptions {
