@@ -290,3 +290,23 @@ TEST_CASE("a client learns why it cannot connect") {
   CHECK(world.links.connect(world.client, "spotmesh.v1.json").error().message() ==
         "connection refused: nobody listens");
 }
+
+TEST_CASE("clients without WebSocket come through a door of their own") {
+  constexpr auto without_http = stream::LinkInfo::Framing::LengthPrefixed;
+  World world;
+  CHECK(world.links.connect_tcp(world.client).error().message() ==
+        "connection refused: nobody listens");
+  REQUIRE(world.links.listen({.framing = without_http, .port = 7778}, world.acceptor));
+  CHECK(world.links.listen({.framing = without_http}, world.acceptor).error().message() ==
+        "port 7778 of 127.0.0.1 is already listened on");
+  const auto connection = world.links.connect_tcp(world.client, "10.0.0.1:5001");
+  REQUIRE(connection);
+  CHECK(world.acceptor.last_info.framing == without_http);
+  CHECK(world.acceptor.last_info.subprotocol.empty());
+  CHECK(world.acceptor.last_info.remote_address == "10.0.0.1:5001");
+  (*connection)->send(to_bytes("hello"));
+  world.time.run_all();
+  CHECK(world.acceptor.last->heard == "hello");
+  world.links.stop_listening();
+  CHECK_FALSE(world.links.connect_tcp(world.client));
+}
