@@ -14,6 +14,26 @@ using spotmesh::ErrorKind;
 
 namespace {
 
+// A room of the cluster, made by node 0.
+spotmesh::SpotRef make_room(Apart& play, const std::string& name) {
+  const auto made =
+      play.call<Apart::Result<spotmesh::SpotCreateResult>>(0, [=](spotmesh::Context& context) {
+        return context.spots().get_or_create(name, room_type).submit();
+      });
+  INFO((made ? std::string() : to_string(made.error())) << "\n" << play.cluster.trace());
+  REQUIRE(made.has_value());
+  return ref_of(*made);
+}
+
+std::uint32_t headcount(Apart& play, const spotmesh::SpotRef& room) {
+  const auto counted = play.call<Apart::Result<Counted>>(0, [=](spotmesh::Context& context) {
+    return context.spots().request<Counted>(room.spot_id.text(), Headcount{}).submit();
+  });
+  INFO((counted ? std::string() : to_string(counted.error())) << "\n" << play.cluster.trace());
+  REQUIRE(counted.has_value());
+  return counted->members;
+}
+
 // How long a beat stands still before another node may take over, and the time to look.
 constexpr auto take_over = 25s;
 
@@ -115,5 +135,75 @@ TEST_CASE("what was on its way to a killed node ends, and never reaches its next
     // The question of before is not among what it was asked.
     CHECK(play.ask(2, "ann").has_value());
     play.check_sound();
+  }
+}
+
+TEST_CASE("a room that has been closed hears no more of what it had subscribed to", "[PUB-01]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {0, 100, 0});
+    const Life teller{"teller", 1};
+    play.ledger.born(teller);
+    const auto publish = [&] {
+      return play.begin<bool>(2, [&](spotmesh::Context& context) -> spotmesh::Task<bool> {
+        co_await publish_bulletins(context, play.ledger, teller, std::string(gossip), 5);
+        co_return true;
+      });
+    };
+    const auto room = make_room(play, "room");
+    const Life life{room.spot_id.text(), room.object_generation.value};
+    INFO(play.cluster.trace());
+    // Nodes learn of a subscriber by and by.
+    REQUIRE(play.cluster.run_until([&] {
+      publish();
+      play.cluster.run_for(100ms);
+      return play.ledger.bulletins().heard_by(life) > 0;
+    }));
+    // Some are on their way while it closes.
+    publish();
+    const bool is_closed = *play.call<Apart::Result<bool>>(
+        0, [&](spotmesh::Context& context) { return context.spots().close(room); });
+    REQUIRE(is_closed);
+    play.ledger.gone(life);
+    const std::size_t heard = play.ledger.bulletins().heard_by(life);
+    const auto after = publish();
+    REQUIRE(play.cluster.run_until([&] { return after->has_value(); }));
+    play.cluster.run_for(30s);
+    CHECK(play.ledger.bulletins().heard_by(life) == heard);
+    play.check_sound();
+    CHECK(play.cluster.violations_at_rest().empty());
+  }
+}
+
+TEST_CASE("the seat of an Actor that has been destroyed is free", "[DESTROY-01][DESTROY-04]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {0, 100, 0});
+    const auto room = make_room(play, "room");
+    const auto ann = play.make(0, "ann");
+    const auto have = [&](const auto& packet) {
+      const auto done = play.call<Apart::Result<Registered>>(2, [=](spotmesh::Context& context) {
+        return context.actors().request<Registered>("ann", packet).submit();
+      });
+      REQUIRE(done.has_value());
+    };
+    have(Enter{.room = "room"});
+    REQUIRE(play.cluster.run_until([&] { return headcount(play, room) == 1; }));
+    // Who sits in a room gets up first.
+    const auto seated = play.call<Apart::Result<bool>>(
+        2, [&](spotmesh::Context& context) { return context.actors().destroy(ann); });
+    REQUIRE_FALSE(seated.has_value());
+    CHECK(seated.error().kind() == ErrorKind::InvalidOperation);
+    CHECK(headcount(play, room) == 1);
+    have(Leave{});
+    REQUIRE(play.cluster.run_until([&] { return headcount(play, room) == 0; }));
+    play.destroy(2, ann);
+    // Its next incarnation sits in no room, and finds the seat free.
+    play.make(0, "ann");
+    CHECK(headcount(play, room) == 0);
+    have(Enter{.room = "room"});
+    REQUIRE(play.cluster.run_until([&] { return headcount(play, room) == 1; }));
+    play.check_sound();
+    CHECK(play.cluster.violations_at_rest().empty());
   }
 }

@@ -31,6 +31,15 @@ void Bulletins::heard(const Life& spot, const Life& from, const std::string& top
   heard.insert(number);
 }
 
+std::size_t Bulletins::heard_by(const Life& spot) const {
+  std::size_t count = 0;
+  for (const auto& [key, line] : lines_) {
+    const auto heard = line.heard.find(spot);
+    if (heard != line.heard.end()) count += heard->second.size();
+  }
+  return count;
+}
+
 void Bulletins::check_unheard() const {
   for (const auto& [key, line] : lines_) {
     const auto& [from, topic] = key;

@@ -1,6 +1,7 @@
 // Bulletins: what has been published, and who has heard it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -31,6 +32,7 @@ class Bulletins {
   std::uint32_t next(const Life& from, const std::string& topic);
   void published(const Life& from, const std::string& topic, std::uint32_t number);
   void heard(const Life& spot, const Life& from, const std::string& topic, std::uint32_t number);
+  std::size_t heard_by(const Life& spot) const;
   // From now on nothing fails: whoever lives through it hears everything.
   void set_peace() { is_peace_ = true; }
   // After everything has come to rest.
