@@ -32,22 +32,33 @@ bool has_type_and_mesh(const PageWanted& wanted, const std::string& type, const 
          (wanted.mesh.empty() || wanted.mesh == cell.mesh().name);
 }
 
-class ActorSource {
+// What a walk over the cells of one kind needs to know, whichever kind it is.
+template <typename C, typename R>
+class ObjectSource {
  public:
-  using Cell = ActorCell;
-  using Row = ActorRow;
+  using Cell = C;
+  using Row = R;
   using Id = std::string_view;
   static constexpr std::size_t shard_count = Registry::shard_count;
 
-  explicit ActorSource(Core& core) : core_(core) {}
-
-  runtime::Ref<Cell> find(const std::string& id) const { return core_.registry->find_actor(id); }
   void look_at(std::size_t shard, const std::function<void(Cell&)>& visit) const {
     core_.registry->look_at(shard, visit);
   }
   static Id id_of(const Cell& cell) { return cell.id().text(); }
   static Id id_from(const std::string& text) { return text; }
   static std::string text_of(Id id) { return std::string(id); }
+
+ protected:
+  explicit ObjectSource(Core& core) : core_(core) {}
+
+  Core& core_;
+};
+
+class ActorSource : public ObjectSource<ActorCell, ActorRow> {
+ public:
+  explicit ActorSource(Core& core) : ObjectSource(core) {}
+
+  runtime::Ref<Cell> find(const std::string& id) const { return core_.registry->find_actor(id); }
   bool is_wanted(const PageWanted& wanted, Cell& cell) const {
     return has_type_and_mesh(wanted, cell.type().name.text(), cell);
   }
@@ -68,27 +79,13 @@ class ActorSource {
     }
     return row;
   }
-
- private:
-  Core& core_;
 };
 
-class SpotSource {
+class SpotSource : public ObjectSource<SpotCell, SpotRow> {
  public:
-  using Cell = SpotCell;
-  using Row = SpotRow;
-  using Id = std::string_view;
-  static constexpr std::size_t shard_count = Registry::shard_count;
-
-  explicit SpotSource(Core& core) : core_(core) {}
+  explicit SpotSource(Core& core) : ObjectSource(core) {}
 
   runtime::Ref<Cell> find(const std::string& id) const { return core_.registry->find_spot(id); }
-  void look_at(std::size_t shard, const std::function<void(Cell&)>& visit) const {
-    core_.registry->look_at(shard, visit);
-  }
-  static Id id_of(const Cell& cell) { return cell.id().text(); }
-  static Id id_from(const std::string& text) { return text; }
-  static std::string text_of(Id id) { return std::string(id); }
   bool is_wanted(const PageWanted& wanted, Cell& cell) const {
     return has_type_and_mesh(wanted, cell.type().name, cell);
   }
@@ -102,9 +99,6 @@ class SpotSource {
             .transitions = cell.transitions,
             .mailbox = row_of_mailbox(cell.mailbox(), core_.now())};
   }
-
- private:
-  Core& core_;
 };
 
 class Census final : public std::enable_shared_from_this<Census> {

@@ -1,5 +1,6 @@
 // What is still on its way when a route, a node or its lease ends, or before it has started.
 #include <catch2/catch.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,27 @@ Envelope note_to(const std::string& id, const std::string& text) {
   envelope.message = Message::of(probe::Note{.text = text});
   return envelope;
 }
+
+struct Configured {
+  Configured() { configure_game(app, hooks); }
+
+  TestWorld sim;
+  Application app;
+  Hooks hooks;
+};
+
+// A node that may be watched while it starts.
+struct Starting : Configured {
+  void begin() {
+    node.node().start([this](Result<void> result) { started = std::move(result); });
+  }
+  void run_until(const std::function<bool()>& condition) {
+    REQUIRE(sim.world.run_until(condition, 60s) == testing::SimOutcome::Done);
+  }
+
+  std::optional<Result<void>> started;
+  TestNode node{sim.world, sim.store, app, "one"};
+};
 
 }  // namespace
 
@@ -118,63 +140,45 @@ TEST_CASE("a claim that is dropped is not granted any more") {
 }
 
 TEST_CASE("a start that a stop comes before is answered", "[STORE-10]") {
-  TestWorld sim;
-  Application app;
-  Hooks hooks;
-  configure_game(app, hooks);
-  sim.store.set_available(false);
-  TestNode node(sim.world, sim.store, app, "one");
-  std::optional<Result<void>> started;
-  node.node().start([&](Result<void> result) { started = std::move(result); });
-  sim.run_for(1s);
-  REQUIRE_FALSE(started.has_value());
-  node.stop(1s);
-  REQUIRE(started.has_value());
-  check_error(*started, ErrorKind::ShuttingDown);
+  Starting game;
+  game.sim.store.set_available(false);
+  game.begin();
+  game.sim.run_for(1s);
+  REQUIRE_FALSE(game.started.has_value());
+  game.node.stop(1s);
+  REQUIRE(game.started.has_value());
+  check_error(*game.started, ErrorKind::ShuttingDown);
 }
 
 TEST_CASE("a start that loses its lease is answered", "[STORE-10]") {
-  TestWorld sim;
-  Application app;
-  Hooks hooks;
-  configure_game(app, hooks);
-  TestNode node(sim.world, sim.store, app, "one");
-  std::optional<Result<void>> started;
-  node.node().start([&](Result<void> result) { started = std::move(result); });
-  REQUIRE(sim.world.run_until([&] { return node.core().lease->view().is_held; }, 10s) ==
-          testing::SimOutcome::Done);
-  fence(sim, node);
-  REQUIRE(sim.world.run_until([&] { return node.fenced_with.has_value(); }, 60s) ==
-          testing::SimOutcome::Done);
-  REQUIRE(started.has_value());
-  check_error(*started, ErrorKind::Unavailable, "lease");
+  Starting game;
+  game.begin();
+  game.run_until([&] { return game.node.core().lease->view().is_held; });
+  fence(game.sim, game.node);
+  game.run_until([&] { return game.node.fenced_with.has_value(); });
+  REQUIRE(game.started.has_value());
+  check_error(*game.started, ErrorKind::Unavailable, "lease");
 }
 
 TEST_CASE("an Actor is not made at a node that has no Entry Spot yet", "[CREATE-01]") {
-  TestWorld sim;
-  Application app;
-  Hooks hooks;
-  configure_game(app, hooks);
-  TestNode node(sim.world, sim.store, app, "one");
-  std::optional<Result<void>> started;
-  node.node().start([&](Result<void> result) { started = std::move(result); });
-  REQUIRE(sim.world.run_until([&] { return node.core().lease->view().is_held; }, 10s) ==
-          testing::SimOutcome::Done);
-  REQUIRE(node.core().entry_spots.empty());
+  Starting game;
+  game.begin();
+  game.run_until([&] { return game.node.core().lease->view().is_held; });
+  REQUIRE(game.node.core().entry_spots.empty());
   std::optional<CreateEnd> end;
-  node.core().creations->begin({.kind = TargetKind::Actor,
-                                .id = "anna",
-                                .type = *StableType::parse("pawn"),
-                                .mesh = node.core().application.find_mesh("play"),
-                                .accepts_existing = false,
-                                .request = {},
-                                .deadline = node.core().now() + 5s,
-                                .operation = {}},
-                               [&](CreateEnd result) { end = std::move(result); });
-  REQUIRE(sim.world.run_until([&] { return end.has_value(); }, 10s) == testing::SimOutcome::Done);
+  game.node.core().creations->begin({.kind = TargetKind::Actor,
+                                     .id = "anna",
+                                     .type = *StableType::parse("pawn"),
+                                     .mesh = game.node.core().application.find_mesh("play"),
+                                     .accepts_existing = false,
+                                     .request = {},
+                                     .deadline = game.node.core().now() + 5s,
+                                     .operation = {}},
+                                    [&](CreateEnd result) { end = std::move(result); });
+  game.run_until([&] { return end.has_value(); });
   check_error(end->result, ErrorKind::Unavailable, "no Entry Spot");
   CHECK(end->is_turned_away);
-  sim.run_for(1s);
-  CHECK(started.has_value());
-  node.born("anna", "pawn");
+  game.sim.run_for(1s);
+  CHECK(game.started.has_value());
+  game.node.born("anna", "pawn");
 }
