@@ -26,6 +26,7 @@
 #include "host/store_url.hpp"
 #include "host/system_limits.hpp"
 #include "net/asio_client_links.hpp"
+#include "net/asio_mesh_transport.hpp"
 #include "net/http_server.hpp"
 #include "net/os_random.hpp"
 #include "net/system_clock.hpp"
@@ -92,6 +93,10 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
                            .ttl = settings.location.ttl,
                            .renew_timeout = settings.location.renew_timeout,
                            .margin = settings.location.margin};
+  options.mesh.cluster = settings.mesh.cluster;
+  options.mesh.secret = settings.mesh.secret;
+  options.mesh.listen_address = settings.mesh.listen;
+  options.mesh.advertised_address = settings.mesh.advertise;
   options.stream.sessions = settings.stream.sessions;
   options.stream.message_bytes = settings.stream.message_bytes;
   options.stream.outbound_bytes = settings.stream.outbound_bytes;
@@ -233,6 +238,8 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
     return names_no_store(store.error()) ? exit_misconfigured : exit_failed;
   }
   net::AsioClientLinks links(pool, workers, log);
+  std::optional<net::AsioMeshTransport> transport;
+  if (!chosen.mesh.listen.empty()) transport.emplace(pool, log);
   node::Node node(frozen,
                   {.clock = clock,
                    .scheduler = pool,
@@ -242,11 +249,13 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
                    .log = log,
                    .events = events,
                    .store = store->get(),
-                   .client_links = &links},
+                   .client_links = &links,
+                   .transport = transport ? &*transport : nullptr},
                   node_options(chosen));
   const int code = run_node(node, log, chosen);
   // The node's last callbacks may still be returning on the pool's threads.
   links.close();
+  if (transport) transport->close();
   workers.stop();
   pool.stop();
   return code;

@@ -1,8 +1,5 @@
 #include "host/host_settings.hpp"
 
-#include <charconv>
-#include <system_error>
-
 #include <fmt/format.h>
 
 #include <spotmesh/ids.hpp>
@@ -54,11 +51,11 @@ LocationSettings read_location(Settings& settings) {
   return location;
 }
 
-std::optional<HostAndPort> read_tcp(Settings& settings) {
+std::optional<net::HostAndPort> read_tcp(Settings& settings) {
   const std::string text =
       settings.text("stream.tcp", "", "HOST:PORT for clients without WebSocket; empty means none");
   if (text.empty()) return std::nullopt;
-  auto address = parse_host_and_port(text);
+  auto address = net::parse_host_and_port(text);
   if (!address) {
     throw ConfigurationError("stream.tcp: '" + text +
                              "' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:8081 or "
@@ -101,25 +98,11 @@ StreamSettings read_stream(Settings& settings) {
 
 }  // namespace
 
-std::optional<HostAndPort> parse_host_and_port(std::string_view text) {
-  const auto colon = text.rfind(':');
-  if (colon == text.npos) return std::nullopt;
-  std::string_view host = text.substr(0, colon);
-  const std::string_view digits = text.substr(colon + 1);
-  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (is_bracketed) host = host.substr(1, host.size() - 2);
-  if (host.empty() || is_bracketed != host.contains(':')) return std::nullopt;
-  if (host.find_first_of("[]") != host.npos) return std::nullopt;
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return HostAndPort{std::string(host), port};
-}
-
 HostSettings read_host_settings(Settings& settings) {
   HostSettings all;
   all.node = read_node(settings);
   all.location = read_location(settings);
+  all.mesh = read_mesh_settings(settings);
   all.stream = read_stream(settings);
   all.log.level =
       settings.choice("log.level", "info", {"debug", "info", "warning", "error"}, "lowest level");

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <spotmesh/settings.hpp>
 #include <spotmesh/time.hpp>
 
 #include "host/admin_settings.hpp"
+#include "host/mesh_settings.hpp"
+#include "net/host_and_port.hpp"
 
 namespace spotmesh::host {
 
@@ -29,19 +30,12 @@ struct LocationSettings {
   Duration margin{};
 };
 
-struct HostAndPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-// Of "HOST:PORT"; an IPv6 address stands in brackets. Empty for anything else.
-std::optional<HostAndPort> parse_host_and_port(std::string_view text);
-
 struct StreamSettings {
   std::string host;
   std::uint16_t port = 0;
   std::string static_directory;
   std::vector<std::string> allowed_origins;
-  std::optional<HostAndPort> tcp;
+  std::optional<net::HostAndPort> tcp;
   std::size_t message_bytes = 0;
   std::size_t outbound_bytes = 0;
   std::size_t sessions = 0;
@@ -58,6 +52,7 @@ struct LogSettings {
 struct HostSettings {
   NodeSettings node;
   LocationSettings location;
+  MeshSettings mesh;
   StreamSettings stream;
   LogSettings log;
   AdminSettings admin;

@@ -6,6 +6,7 @@
 
 #include "net/connections.hpp"
 #include "net/listener.hpp"
+#include "net/opening.hpp"
 #include "net/serving.hpp"
 #include "net/worker_pool.hpp"
 
@@ -22,24 +23,34 @@ class AsioClientLinks::State {
 
   Result<std::uint16_t> listen(const stream::ListenOptions& listen_options,
                                stream::LinkAcceptor& acceptor) {
+    auto serving =
+        std::make_shared<Serving>(listen_options, options_, acceptor, connections_, workers_, log_);
     auto listener = std::make_shared<Listener>(
-        pool_, std::make_shared<Serving>(listen_options, options_, acceptor, connections_, workers_,
-                                         log_));
+        pool_,
+        ListenerOptions{.where = {listen_options.host, listen_options.port},
+                        .who = "client",
+                        .accept_pause = options_.accept_pause},
+        log_, [serving](Worker& worker, boost::asio::ip::tcp::socket socket) {
+          begin_opening(worker, serving, std::move(socket));
+        });
     auto port = listener->open();
     if (port) {
       std::lock_guard lock(mutex_);
-      listeners_.push_back(std::move(listener));
+      listening_.push_back({std::move(listener), std::move(serving)});
     }
     return port;
   }
 
   void stop_listening() {
-    std::vector<std::shared_ptr<Listener>> ended;
+    std::vector<Listening> ended;
     {
       std::lock_guard lock(mutex_);
-      ended.swap(listeners_);
+      ended.swap(listening_);
     }
-    for (auto& listener : ended) listener->close();
+    for (auto& each : ended) {
+      each.serving->gate.close();
+      each.listener->close();
+    }
   }
 
   void close() {
@@ -50,13 +61,18 @@ class AsioClientLinks::State {
   std::size_t connections() const { return connections_->count(); }
 
  private:
+  struct Listening {
+    std::shared_ptr<Listener> listener;
+    std::shared_ptr<Serving> serving;
+  };
+
   WorkerPool& pool_;
   runtime::Workers& workers_;
   LogSink& log_;
   const ClientLinksOptions options_;
   const std::shared_ptr<Connections> connections_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Listener>> listeners_;
+  std::vector<Listening> listening_;
 };
 
 AsioClientLinks::AsioClientLinks(WorkerPool& pool, runtime::Workers& workers, LogSink& log,

@@ -1,7 +1,6 @@
 #include "net/connections.hpp"
 
 #include <utility>
-#include <vector>
 
 namespace spotmesh::net {
 
@@ -45,15 +44,20 @@ void Connections::remove(Connection& connection) {
   if (all_.empty()) emptied_.notify_all();
 }
 
-void Connections::abort_all() {
+std::vector<std::shared_ptr<Connection>> Connections::present(bool is_ending) {
   std::vector<std::shared_ptr<Connection>> open;
-  {
-    std::lock_guard lock(mutex_);
-    is_ending_ = true;
-    for (auto& [key, entry] : all_) open.push_back(entry.connection);
-  }
-  for (auto& connection : open) connection->abort_connection();
-  open.clear();
+  std::lock_guard lock(mutex_);
+  is_ending_ |= is_ending;
+  for (auto& [key, entry] : all_) open.push_back(entry.connection);
+  return open;
+}
+
+void Connections::abort_present() {
+  for (const auto& connection : present(false)) connection->abort_connection();
+}
+
+void Connections::abort_all() {
+  for (const auto& connection : present(true)) connection->abort_connection();
   std::unique_lock lock(mutex_);
   emptied_.wait(lock, [this] { return all_.empty(); });
 }

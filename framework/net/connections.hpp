@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 namespace spotmesh::net {
 
@@ -31,11 +32,15 @@ class Connections {
   bool add_link(std::shared_ptr<Connection> connection);
   void remove(Connection& connection);
 
+  // Ends what there is now, soon.
+  void abort_present();
   // From now on nothing is added; waits until everything has removed itself.
   void abort_all();
   std::size_t count() const;
 
  private:
+  std::vector<std::shared_ptr<Connection>> present(bool is_ending);
+
   struct Entry {
     std::shared_ptr<Connection> connection;
     std::uint64_t opening = 0;  // its number; 0 for a link

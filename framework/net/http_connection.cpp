@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "net/request_parser.hpp"
+#include "net/tcp_socket.hpp"
 
 namespace spotmesh::net {
 
@@ -28,15 +29,6 @@ using boost::system::error_code;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 // What a client may send behind its request without having waited for the answer.
 constexpr std::size_t bytes_behind_head = 4 * 1024;
-
-std::string address_of(const tcp::socket& socket) {
-  error_code error;
-  const auto endpoint = socket.remote_endpoint(error);
-  if (error) return "unknown";
-  const auto host = endpoint.address().to_string();
-  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
-                                    : fmt::format("{}:{}", host, endpoint.port());
-}
 
 }  // namespace
 
@@ -80,7 +72,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpLoop> loop, const HttpServerO
       options_(options),
       handler_(handler),
       socket_(std::move(socket)),
-      remote_address_(address_of(socket_)),
+      remote_address_(remote_address(socket_)),
       deadline_(loop->io),
       answered_(loop->io),
       buffer_(options.head_bytes + bytes_behind_head) {}

@@ -1,7 +1,6 @@
 #include "net/http_server.hpp"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,27 +14,14 @@
 #include <utility>
 
 #include "net/http_connection.hpp"
+#include "net/tcp_socket.hpp"
 #include "net/thread_setup.hpp"
 
 namespace spotmesh::net {
 
-namespace {
-
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-
-error_code last_error() { return {errno, boost::system::system_category()}; }
-
-// Asio's own sockets would be inherited by a program that the game starts.
-constexpr int socket_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-
-bool is_shortage(const error_code& error) {
-  return error == asio::error::no_descriptors || error.value() == ENFILE ||
-         error == asio::error::no_buffer_space || error == asio::error::no_memory;
-}
-
-}  // namespace
 
 class HttpServer::State {
  public:
@@ -76,8 +62,7 @@ class HttpServer::State {
  private:
   void open(const tcp::endpoint& where, error_code& error) {
     protocol_ = where.protocol();
-    const int descriptor =
-        ::socket(protocol_.family(), protocol_.type() | socket_flags, protocol_.protocol());
+    const int descriptor = new_tcp_socket(protocol_);
     if (descriptor < 0) {
       error = last_error();
       return;
@@ -99,7 +84,7 @@ class HttpServer::State {
   }
 
   void accept() {
-    const int descriptor = ::accept4(acceptor_.native_handle(), nullptr, nullptr, socket_flags);
+    const int descriptor = accept_tcp_socket(acceptor_.native_handle());
     if (descriptor < 0) {
       // Any other error is that of one connection that ended before it was accepted.
       return is_shortage(last_error()) ? pause() : accept_next();

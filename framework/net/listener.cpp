@@ -1,54 +1,30 @@
 #include "net/listener.hpp"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 
-#include "net/opening.hpp"
+#include "net/tcp_socket.hpp"
 #include "net/worker.hpp"
 
 namespace spotmesh::net {
-
-namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-std::string address_text(const stream::ListenOptions& options) {
-  const bool is_v6 = options.host.find(':') != std::string::npos;
-  return is_v6 ? fmt::format("[{}]:{}", options.host, options.port)
-               : fmt::format("{}:{}", options.host, options.port);
-}
-
-error_code last_error() { return {errno, boost::system::system_category()}; }
-
-// Asio's own sockets would be inherited by a program that the game starts, which then keeps the
-// port and the clients after this server has gone.
-constexpr int socket_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-
-int new_socket(const tcp& protocol) {
-  return ::socket(protocol.family(), protocol.type() | socket_flags, protocol.protocol());
-}
-
-bool is_shortage(const error_code& error) {
-  return error == asio::error::no_descriptors || error.value() == ENFILE ||
-         error == asio::error::no_buffer_space || error == asio::error::no_memory;
-}
-
-}  // namespace
-
-Listener::Listener(WorkerPool& pool, std::shared_ptr<Serving> serving)
+Listener::Listener(WorkerPool& pool, ListenerOptions options, LogSink& log, OnSocket on_socket)
     : pool_(pool),
-      serving_(std::move(serving)),
+      options_(std::move(options)),
+      log_(log),
+      on_socket_(std::move(on_socket)),
       acceptor_(pool.worker(0).io()),
       pause_(pool.worker(0).io()) {}
 
 Result<tcp::endpoint> Listener::endpoint() const {
-  const auto& listen = serving_->listen;
+  const HostAndPort& listen = options_.where;
   error_code error;
   const auto address = asio::ip::make_address(listen.host, error);
   if (!error) return tcp::endpoint(address, listen.port);
@@ -58,7 +34,7 @@ Result<tcp::endpoint> Listener::endpoint() const {
       resolver.resolve(listen.host, fmt::format("{}", listen.port), tcp::resolver::passive, error);
   if (error || found.empty()) {
     return fail(Error::unavailable(fmt::format("cannot listen on {}: the host is not known: {}",
-                                               address_text(listen), error.message())));
+                                               to_string(listen), error.message())));
   }
   return found.begin()->endpoint();
 }
@@ -77,7 +53,7 @@ Result<std::uint16_t> Listener::open() {
     if (!error) port = acceptor_.local_endpoint(error).port();
     if (error) {
       return fail(Error::unavailable(
-          fmt::format("cannot listen on {}: {}", address_text(serving_->listen), error.message())));
+          fmt::format("cannot listen on {}: {}", to_string(options_.where), error.message())));
     }
   }
   accept_next();
@@ -85,7 +61,7 @@ Result<std::uint16_t> Listener::open() {
 }
 
 void Listener::open_acceptor(const tcp& protocol, error_code& error) {
-  const int descriptor = new_socket(protocol);
+  const int descriptor = new_tcp_socket(protocol);
   if (descriptor < 0) {
     error = last_error();
     return;
@@ -96,7 +72,6 @@ void Listener::open_acceptor(const tcp& protocol, error_code& error) {
 }
 
 void Listener::close() {
-  serving_->gate.close();
   std::lock_guard lock(mutex_);
   error_code ignored;
   acceptor_.close(ignored);
@@ -119,9 +94,9 @@ void Listener::accept() {
   if (is_shortage(error)) return pause(error);
   if (!error) {
     if (std::exchange(is_paused_, false)) {
-      serving_->log.write(LogLevel::Info, "net", "clients are accepted again", {});
+      log_.write(LogLevel::Info, "net", fmt::format("{}s are accepted again", options_.who), {});
     }
-    begin_opening(worker, serving_, std::move(socket));
+    on_socket_(worker, std::move(socket));
   }
   // Any other error is that of one connection that ended before it was accepted.
   accept_next();
@@ -130,7 +105,7 @@ void Listener::accept() {
 error_code Listener::accept_into(tcp::socket& socket) {
   std::lock_guard lock(mutex_);
   if (!acceptor_.is_open()) return asio::error::operation_aborted;
-  const int descriptor = ::accept4(acceptor_.native_handle(), nullptr, nullptr, socket_flags);
+  const int descriptor = accept_tcp_socket(acceptor_.native_handle());
   if (descriptor < 0) return last_error();
   error_code error;
   socket.assign(protocol_, descriptor, error);
@@ -142,13 +117,14 @@ error_code Listener::accept_into(tcp::socket& socket) {
 // accepted as soon as others have gone.
 void Listener::pause(const error_code& error) {
   if (!std::exchange(is_paused_, true)) {
-    serving_->log.write(LogLevel::Error, "net",
-                        "no client can be accepted until others go; raise the limit of open files",
-                        {{"listener", address_text(serving_->listen)}, {"error", error.message()}});
+    log_.write(LogLevel::Error, "net",
+               fmt::format("no {} can be accepted until others go; raise the limit of open files",
+                           options_.who),
+               {{"listener", to_string(options_.where)}, {"error", error.message()}});
   }
   std::lock_guard lock(mutex_);
   if (!acceptor_.is_open()) return;
-  pause_.expires_after(serving_->options.accept_pause);
+  pause_.expires_after(options_.accept_pause);
   pause_.async_wait([self = shared_from_this()](const error_code& cancelled) {
     if (!cancelled) self->accept_next();
   });

@@ -4,22 +4,37 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include <spotmesh/error.hpp>
+#include <spotmesh/time.hpp>
 
-#include "net/serving.hpp"
+#include "base/log.hpp"
+#include "net/host_and_port.hpp"
 #include "net/worker_pool.hpp"
 
 namespace spotmesh::net {
 
+struct ListenerOptions {
+  HostAndPort where;      // port 0: any free one
+  std::string who;        // connects, for the log: "client"
+  Duration accept_pause;  // while the system has no descriptors
+};
+
 // Accepts on the pool's first worker and gives each connection to the worker that has the fewest.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
-  Listener(WorkerPool& pool, std::shared_ptr<Serving> serving);
+  // A socket of that worker's event loop; called on the first worker.
+  using OnSocket = std::function<void(Worker&, boost::asio::ip::tcp::socket)>;
 
+  Listener(WorkerPool& pool, ListenerOptions options, LogSink& log, OnSocket on_socket);
+
+  // The port that is bound.
   Result<std::uint16_t> open();
+  // A call of `on_socket` may still be under way when it has returned.
   void close();
 
  private:
@@ -32,7 +47,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Worker& idlest_worker();
 
   WorkerPool& pool_;
-  const std::shared_ptr<Serving> serving_;
+  const ListenerOptions options_;
+  LogSink& log_;
+  const OnSocket on_socket_;
   std::mutex mutex_;  // guards the acceptor and the timer: close() comes from any thread
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();  // which it was opened with

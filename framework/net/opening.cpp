@@ -24,6 +24,7 @@
 #include "net/client_link.hpp"
 #include "net/http_message.hpp"
 #include "net/request_parser.hpp"
+#include "net/tcp_socket.hpp"
 #include "net/upgrade.hpp"
 
 namespace spotmesh::net {
@@ -57,15 +58,6 @@ TextResponse response_to(const Error& error) {
   }
 }
 
-std::string address_of(const tcp::socket& socket) {
-  error_code error;
-  const auto endpoint = socket.remote_endpoint(error);
-  if (error) return "unknown";
-  const auto host = endpoint.address().to_string();
-  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
-                                    : fmt::format("{}:{}", host, endpoint.port());
-}
-
 std::shared_ptr<AsioClientLink> new_link(Worker& worker, const Serving& serving) {
   return std::make_shared<AsioClientLink>(
       worker, serving.connections,
@@ -81,7 +73,7 @@ void log_refusal(const Serving& serving, const std::string& client, const Error&
 void become_link(Worker& worker, Serving& serving, tcp::socket socket) {
   const auto link = new_link(worker, serving);
   const stream::LinkInfo info{.framing = serving.listen.framing,
-                              .remote_address = address_of(socket)};
+                              .remote_address = remote_address(socket)};
   auto handler = serving.gate.admit(*link, info);
   if (!handler) return log_refusal(serving, info.remote_address, handler.error());
   if (!serving.connections->add_link(link)) link->abort();
@@ -210,7 +202,7 @@ asio::awaitable<bool> Opening::become_link(const RequestHead& request) {
   const stream::LinkInfo info{.framing = stream::LinkInfo::Framing::WebSocket,
                               .subprotocol = accepted->subprotocol,
                               .path = serving_->listen.path,
-                              .remote_address = address_of(socket_)};
+                              .remote_address = remote_address(socket_)};
   auto handler = serving_->gate.admit(*link, info);
   if (!handler) {
     log_refusal(*serving_, info.remote_address, handler.error());

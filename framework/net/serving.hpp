@@ -1,11 +1,10 @@
 // What all connections of one listener share.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 
 #include "net/asio_client_links.hpp"
+#include "net/call_gate.hpp"
 #include "net/connections.hpp"
 #include "net/static_files.hpp"
 #include "stream/client_links.hpp"
@@ -15,18 +14,16 @@ namespace spotmesh::net {
 // The way to the LinkAcceptor, which can be shut for good. Safe from any thread.
 class AcceptorGate {
  public:
-  explicit AcceptorGate(stream::LinkAcceptor& acceptor) : acceptor_(&acceptor) {}
+  explicit AcceptorGate(stream::LinkAcceptor& acceptor) : acceptor_(acceptor) {}
 
   Result<std::shared_ptr<stream::ClientLinkHandler>> admit(stream::ClientLink& link,
                                                            const stream::LinkInfo& info);
   // Waits until no call is under way.
-  void close();
+  void close() { gate_.close(); }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable call_ended_;
-  stream::LinkAcceptor* acceptor_;
-  unsigned calls_ = 0;
+  CallGate gate_;
+  stream::LinkAcceptor& acceptor_;
 };
 
 struct Serving {

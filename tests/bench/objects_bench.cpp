@@ -26,6 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::LiveNode;
+using testing::LiveWay;
 using testing::LiveWorld;
 
 // Counts what has ended; a round of a benchmark waits for as many as it has begun.
@@ -122,11 +123,10 @@ class Room : public UserSpot<Player> {
 // made there.
 struct Game {
   explicit Game(unsigned threads, std::size_t mailbox = limits::mailbox_application_jobs,
-                const std::string& home = {})
-      : world(threads), mailbox(mailbox), node(add(home)) {}
+                const std::string& home = {}, LiveWay way = LiveWay::None)
+      : world(threads), mailbox(mailbox), node(add(home, way)) {}
 
-  // With a home of its own it is linked to the others.
-  LiveNode& add(const std::string& home) {
+  LiveNode& add(const std::string& home, LiveWay way) {
     return world.start(
         [&](Application& app) {
           auto& play = app.mesh("play").object_server();
@@ -138,7 +138,7 @@ struct Game {
           });
           play.user_spot<Room>("room", [](auto& f) { f.disable_relocation(); });
         },
-        {.objects = {.mailbox = {.application_jobs = mailbox}}, .is_on_network = !home.empty()});
+        {.objects = {.mailbox = {.application_jobs = mailbox}}, .way = way});
   }
 
   static Task<void> create(Context& context, std::string id, std::string type) {
@@ -208,13 +208,12 @@ void producers_to_one_mailbox(benchmark::State& state) {
 }
 BENCHMARK(producers_to_one_mailbox)->ArgName("producers")->Arg(1)->Arg(4)->Arg(16)->UseRealTime();
 
-// range(0) Actors of one node send to as many of another, over a link within the process, on two
-// workers.
-void senders_to_another_node(benchmark::State& state) {
+// Actors of one node send to as many of another, on two workers.
+void send_to_another_node(benchmark::State& state, LiveWay way) {
   constexpr std::int64_t messages = 4000;
   const std::int64_t senders = state.range(0);
-  Game game(2, messages, "-near");
-  LiveNode& far = game.add("-far");
+  Game game(2, messages, "-near", way);
+  LiveNode& far = game.add("-far", way);
   Game::create_all(senders, 's', game.node, "player-near");
   Game::create_all(senders, 'r', far, "player-far");
   const auto flood = [&](std::int64_t of_each) {
@@ -228,7 +227,14 @@ void senders_to_another_node(benchmark::State& state) {
   for (auto _ : state) flood(messages);
   state.SetItemsProcessed(state.iterations() * senders * messages);
 }
+void senders_to_another_node(benchmark::State& state) {
+  send_to_another_node(state, LiveWay::Memory);
+}
+void senders_over_sockets(benchmark::State& state) {
+  send_to_another_node(state, LiveWay::Sockets);
+}
 BENCHMARK(senders_to_another_node)->ArgName("senders")->Arg(1)->Arg(4)->Arg(16)->UseRealTime();
+BENCHMARK(senders_over_sockets)->ArgName("senders")->Arg(1)->Arg(4)->Arg(16)->UseRealTime();
 
 void create_and_destroy(benchmark::State& state) {
   constexpr std::int64_t cycles = 1000;

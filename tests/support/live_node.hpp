@@ -15,12 +15,8 @@
 
 #include <spotmesh/spotmesh.hpp>
 
-#include "live_network.hpp"
-#include "memory_store.hpp"
-#include "net/os_random.hpp"
-#include "net/system_clock.hpp"
-#include "net/thread_workers.hpp"
-#include "net/worker_pool.hpp"
+#include "live_parts.hpp"
+#include "net/asio_mesh_transport.hpp"
 #include "node/node.hpp"
 #include "objects/caller.hpp"
 #include "runtime/job.hpp"
@@ -28,39 +24,18 @@
 
 namespace spotmesh::testing {
 
-class QuietLog final : public LogSink, public EventSink {
- public:
-  bool is_enabled(LogLevel level) const override { return level >= LogLevel::Error; }
-  void write(LogLevel level, std::string_view, std::string, std::vector<LogField>) override {
-    if (is_enabled(level)) errors.fetch_add(1);
-  }
-  void emit(Event) override {}
-
-  std::atomic<int> errors{0};
-};
-
 class CallerContext final : public Context {
  public:
   explicit CallerContext(objects::Caller& caller) : Context(caller) {}
 };
 
-// What nodes live on.
-struct LiveParts {
-  explicit LiveParts(unsigned threads) : pool({.threads = threads}) {}
-
-  net::SystemClock clock;
-  net::OsRandom random;
-  QuietLog log;
-  net::ThreadWorkers workers{{.cpu_threads = 2, .io_threads = 1}};
-  net::WorkerPool pool;
-  MemoryStore store{pool};
-  LiveNetwork network{pool};
-};
+// How a node reaches the others.
+enum class LiveWay { None, Memory, Sockets };
 
 struct LiveNodeOptions {
   objects::ObjectsConfig objects;
   mesh::MeshOptions mesh;                    // its address and secret are chosen for it
-  bool is_on_network = false;                // else it is a node of one
+  LiveWay way = LiveWay::None;               // a node of one
   location::LocationStore* store = nullptr;  // else the one in memory
   objects::SessionRoutes* sessions = nullptr;
 };
@@ -73,9 +48,14 @@ class LiveNode {
   LiveNode(LiveParts& parts, const Configure& configure, LiveNodeOptions options) : parts_(parts) {
     configure(app_);
     frozen_.emplace(app_);
-    if (options.is_on_network) transport_ = parts.network.attach();
     options.mesh.secret = "a secret of the tests";
-    options.mesh.listen_address = "live:0";
+    options.mesh.listen_address = options.way == LiveWay::Sockets ? "127.0.0.1:0" : "live:0";
+    if (options.way == LiveWay::Memory) transport_ = parts.network.attach();
+    if (options.way == LiveWay::Sockets) {
+      auto sockets = std::make_unique<net::AsioMeshTransport>(parts.pool, parts.log);
+      sockets_ = sockets.get();
+      transport_ = std::move(sockets);
+    }
     node_.emplace(*frozen_,
                   node::World{.clock = parts.clock,
                               .scheduler = parts.pool,
@@ -106,6 +86,7 @@ class LiveNode {
     std::promise<void> stopped;
     node_->stop(std::chrono::seconds(30), [&] { stopped.set_value(); });
     stopped.get_future().wait();
+    if (sockets_ != nullptr) sockets_->close();
   }
 
   // Runs `call` on a gate of its own; the future is ready when it has ended.
@@ -121,6 +102,11 @@ class LiveNode {
   void call(std::function<Task<void>(Context&)> call) { begin(std::move(call)).get(); }
 
   objects::ObjectsNode& objects() { return node_->objects(); }
+  // Its connections break. Those of Memory break all together.
+  void cut() {
+    if (sockets_ != nullptr) return sockets_->reset_connections();
+    parts_.network.cut();
+  }
 
  private:
   struct CallTurn final : runtime::RefCounted {
@@ -157,6 +143,7 @@ class LiveNode {
   Application app_;
   std::optional<objects::FrozenApplication> frozen_;
   std::unique_ptr<mesh::Transport> transport_;
+  net::AsioMeshTransport* sockets_ = nullptr;  // which that may be
   std::optional<node::Node> node_;
   std::atomic<std::uint64_t> turns_{0};
 };
@@ -182,7 +169,6 @@ class LiveWorld {
     parts_.workers.stop();
   }
 
-  LiveNetwork& network() { return parts_.network; }
   const MemoryStore& store() const { return parts_.store; }
   int errors() const { return parts_.log.errors.load(); }
 

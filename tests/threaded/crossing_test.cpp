@@ -17,6 +17,7 @@ using namespace spotmesh;
 using namespace spotmesh::crossing_game;
 using namespace std::chrono_literals;
 using spotmesh::testing::LiveNode;
+using spotmesh::testing::LiveWay;
 using spotmesh::testing::LiveWorld;
 
 namespace {
@@ -26,7 +27,7 @@ constexpr int visits = 100;  // of each guest
 
 class Crossing {
  public:
-  explicit Crossing(int homes) {
+  Crossing(int homes, LiveWay way) : way_(way) {
     for (int home = 0; home < homes; ++home) nodes_.push_back(&start(std::to_string(home)));
     for (int each = 0; each < residents; ++each) settle_down(each);
   }
@@ -44,7 +45,7 @@ class Crossing {
   void disturb(const std::function<void()>& others) {
     std::future<void> done = verdict.has_roamed.get_future();
     for (unsigned time = 0; done.wait_for(10ms) != std::future_status::ready; ++time) {
-      if (time % 3 == 0) world_.network().cut();
+      if (time % 3 == 0) nodes_[time / 3 % nodes_.size()]->cut();
       nodes_[time % nodes_.size()]->objects().core().router->forget_routes();
       others();
     }
@@ -96,7 +97,7 @@ class Crossing {
     return world_.start([&](Application& app) { configure(app, verdict, home); },
                         {.objects = {.lease = {.renew_interval = 20ms}},
                          .mesh = {.first_retry = 2ms, .last_retry = 4ms},
-                         .is_on_network = true});
+                         .way = way_});
   }
   void settle_down(int resident) {
     const std::size_t home = static_cast<std::size_t>(resident) % nodes_.size();
@@ -132,6 +133,7 @@ class Crossing {
     if (!result && !Voice::is_passing(result.error().kind())) verdict.stray_deadlines.fetch_add(1);
   }
 
+  const LiveWay way_;
   LiveWorld world_{4};
   std::vector<LiveNode*> nodes_;
 };
@@ -139,7 +141,8 @@ class Crossing {
 }  // namespace
 
 TEST_CASE("two nodes lose, double and reorder nothing between them, however often links break") {
-  Crossing crossing(2);
+  const LiveWay way = GENERATE(LiveWay::Memory, LiveWay::Sockets);
+  Crossing crossing(2, way);
   crossing.send_off();
   crossing.disturb([] {});
   crossing.settle();
@@ -147,7 +150,8 @@ TEST_CASE("two nodes lose, double and reorder nothing between them, however ofte
 }
 
 TEST_CASE("nodes that come and go take nothing along of what others say to each other") {
-  Crossing crossing(2);
+  const LiveWay way = GENERATE(LiveWay::Memory, LiveWay::Sockets);
+  Crossing crossing(2, way);
   crossing.send_off();
   crossing.disturb([&] { crossing.have_a_guest(); });
   crossing.settle();
