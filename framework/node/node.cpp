@@ -12,7 +12,7 @@ namespace spotmesh::node {
 namespace {
 
 constexpr std::string_view stop_reason = "the server is shutting down";
-// For peers to take what they were sent last.
+// For peers to take what they were sent last, while the lease still vouches for it.
 constexpr Duration mesh_linger = std::chrono::seconds(1);
 
 objects::Seams object_seams(const World& world) {
@@ -154,6 +154,7 @@ struct Node::Parts {
   void lost(std::string reason);
   void begin_stop(Duration deadline);
   void sessions_ended();
+  void objects_leave(std::function<void()> go_on);
   void objects_stopped();
   void stop_mesh(Duration linger);
   void mesh_stopped();
@@ -179,6 +180,7 @@ struct Node::Parts {
   MeshState mesh_state = MeshState::Idle;
   bool is_stopping = false;
   bool have_objects_stopped = false;
+  std::function<void()> leaving;  // goes on when the mesh has stopped
   bool is_stopped = false;
   std::vector<std::function<void()>> stop_waiters;
 };
@@ -268,6 +270,12 @@ void Node::Parts::sessions_ended() {
   objects.stop(stop_deadline, [this] { strand.post([this] { objects_stopped(); }); });
 }
 
+void Node::Parts::objects_leave(std::function<void()> go_on) {
+  leaving = std::move(go_on);
+  stop_mesh(mesh_linger);
+  if (mesh_state == MeshState::Idle || mesh_state == MeshState::Stopped) mesh_stopped();
+}
+
 void Node::Parts::objects_stopped() {
   have_objects_stopped = true;
   stop_mesh(mesh_linger);
@@ -282,6 +290,7 @@ void Node::Parts::stop_mesh(Duration linger) {
 
 void Node::Parts::mesh_stopped() {
   mesh_state = MeshState::Stopped;
+  if (auto go_on = std::exchange(leaving, nullptr)) go_on();
   if (have_objects_stopped) finish_stop();
 }
 
@@ -303,6 +312,10 @@ void Node::start(std::function<void(Result<void>)> done) {
   Parts& parts = *parts_;
   parts.objects.on_fenced([&parts](std::string reason) {
     parts.strand.post([&parts, reason = std::move(reason)] { parts.lost(reason); });
+  });
+  parts.objects.on_leaving([&parts](std::function<void()> go_on) {
+    parts.strand.post(
+        [&parts, go_on = std::move(go_on)]() mutable { parts.objects_leave(std::move(go_on)); });
   });
   parts.strand.post([&parts, done = std::move(done)]() mutable {
     parts.started = std::move(done);

@@ -39,11 +39,12 @@ bool is_idle(const runtime::Mailbox& mailbox) {
 }  // namespace
 
 ObjectsNode::Stopping::Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline,
-                                std::function<void()> done)
+                                LeavingHook leaving, std::function<void()> done)
     : core_(core),
       publisher_(publisher),
       deadline_(deadline),
       ending_until_(deadline + last_turns),
+      leaving_(std::move(leaving)),
       done_(std::move(done)),
       timer_(core, [this] { look(); }) {}
 
@@ -122,7 +123,7 @@ void ObjectsNode::Stopping::remove_records() {
 // What cannot be deleted now is free all the same once the lease is given back. A record that is
 // another one by now is none of this node's; the rest of its batch still is.
 void ObjectsNode::Stopping::remove_next() {
-  if (records_.empty() || !core_.lease->view().is_held) return release();
+  if (records_.empty() || !core_.lease->view().is_held) return leave();
   location::Commit commit = location::owned_commit(core_.lease->view());
   for (std::size_t i = 0; i < records_per_commit && !records_.empty(); ++i) {
     commit.writes.push_back({records_.back().key, std::nullopt});
@@ -146,9 +147,19 @@ void ObjectsNode::Stopping::on_removed(const location::SettleOutcome& outcome) {
   remove_next();
 }
 
-void ObjectsNode::Stopping::release() {
+void ObjectsNode::Stopping::leave() {
   // The lease was lost while records were deleted.
   if (phase_ == Phase::Done) return;
+  if (!leaving_ || !core_.lease->view().is_held) return release();
+  phase_ = Phase::Leaving;
+  leaving_([this] {
+    core_.strand.post([this] {
+      if (phase_ == Phase::Leaving) release();
+    });
+  });
+}
+
+void ObjectsNode::Stopping::release() {
   phase_ = Phase::Releasing;
   timer_.cancel();
   core_.directory->stop();

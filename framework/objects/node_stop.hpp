@@ -18,7 +18,10 @@ namespace spotmesh::objects {
 
 class ObjectsNode::Stopping {
  public:
-  Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline,
+  using LeavingHook = std::function<void(std::function<void()> go_on)>;
+
+  // `leaving` may be empty.
+  Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline, LeavingHook leaving,
            std::function<void()> done);
 
   void begin();
@@ -30,6 +33,7 @@ class ObjectsNode::Stopping {
     Draining,  // what was accepted ends
     Ending,    // what still waited has been completed with ShuttingDown, and ends
     Removing,  // records are deleted
+    Leaving,   // peers take what they were sent last
     Releasing,
     Done
   };
@@ -41,12 +45,14 @@ class ObjectsNode::Stopping {
   void remove_records();
   void remove_next();
   void on_removed(const location::SettleOutcome& outcome);
+  void leave();
   void release();
 
   Core& core_;
   DescriptorPublisher& publisher_;
   const Instant deadline_;
   Instant ending_until_;
+  const LeavingHook leaving_;
   std::function<void()> done_;
   StrandTimer timer_;
   Phase phase_ = Phase::Draining;

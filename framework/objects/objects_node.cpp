@@ -62,7 +62,10 @@ void ObjectsNode::set_sessions(SessionRoutes& sessions) { core_->sessions = &ses
 void ObjectsNode::set_peers(mesh::Peers& peers) { core_->peers->set_peers(peers); }
 
 void ObjectsNode::set_advertised_address(std::string address) {
-  core_->advertised_address = std::move(address);
+  // Operators may be asking already.
+  core_->strand.post([this, address = std::move(address)]() mutable {
+    core_->advertised_address = std::move(address);
+  });
 }
 
 mesh::PeerHandler& ObjectsNode::peer_handler() { return *core_->peers; }
@@ -70,6 +73,10 @@ mesh::PeerHandler& ObjectsNode::peer_handler() { return *core_->peers; }
 const mesh::AddressBook& ObjectsNode::addresses() const { return *core_->directory; }
 
 void ObjectsNode::on_fenced(std::function<void(std::string)> told) { fenced_ = std::move(told); }
+
+void ObjectsNode::on_leaving(std::function<void(std::function<void()>)> told) {
+  leaving_ = std::move(told);
+}
 
 void ObjectsNode::start(std::function<void(Result<void>)> done) {
   core_->strand.post([this, done = std::move(done)]() mutable {
@@ -94,13 +101,13 @@ void ObjectsNode::start(std::function<void(Result<void>)> done) {
 
 void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
   core_->strand.post([this, deadline, done = std::move(done)]() mutable {
-    stopping_ =
-        std::make_unique<Stopping>(*core_, *publisher_, deadline, [this, done = std::move(done)] {
-          if (starting_) starting_->give_up(core_->stopping_error());
-          turn_watch_->stop();
-          let_go();
-          done();
-        });
+    const auto stopped = [this, done = std::move(done)] {
+      if (starting_) starting_->give_up(core_->stopping_error());
+      turn_watch_->stop();
+      let_go();
+      done();
+    };
+    stopping_ = std::make_unique<Stopping>(*core_, *publisher_, deadline, leaving_, stopped);
     stopping_->begin();
   });
 }

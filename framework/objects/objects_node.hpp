@@ -46,6 +46,11 @@ class ObjectsNode {
   // is over then: nothing of it runs, writes or pushes any more.
   void on_fenced(std::function<void(std::string reason)> told);
 
+  // Before start(): told once during a stop, on the strand, when this node has said all that it
+  // will say and its records are gone. The lease is given back when `go_on` has been called, from
+  // any thread: whoever looks at it then takes nothing any more of what is still on its way.
+  void on_leaving(std::function<void(std::function<void()> go_on)> told);
+
   // Acquires the lease, makes the Entry Spots, publishes the node as Serving. `done` is called
   // once, on the strand. A store that is away is waited for.
   void start(std::function<void(Result<void>)> done);
@@ -78,6 +83,7 @@ class ObjectsNode {
   std::unique_ptr<class DescriptorPublisher> publisher_;
   std::unique_ptr<class TurnWatch> turn_watch_;
   std::function<void(std::string)> fenced_;
+  std::function<void(std::function<void()>)> leaving_;
   std::unique_ptr<Starting> starting_;
   std::unique_ptr<Stopping> stopping_;
 };

@@ -207,3 +207,27 @@ TEST_CASE("the seat of an Actor that has been destroyed is free", "[DESTROY-01][
     CHECK(play.cluster.violations_at_rest().empty());
   }
 }
+
+TEST_CASE("what a node has said before it stops reaches who is slow to hear it") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {100, 0, 0});
+    const auto ann = play.make(1, "ann");
+    const Life life{ann.actor_id.text(), ann.object_generation.value};
+    REQUIRE(play.ask(1, "ann").has_value());  // the route is known from here on
+    const Life teller{"teller", 1};
+    play.ledger.born(teller);
+    play.cluster.block_path(1, 0);
+    const auto said = play.begin<bool>(1, [&](spotmesh::Context& context) -> spotmesh::Task<bool> {
+      co_await say_words(context, play.ledger, teller, "ann", 5);
+      co_return true;
+    });
+    REQUIRE(play.cluster.run_until([&] { return said->has_value(); }));
+    // Longer than the others take to look whether its lease is still there.
+    play.cluster.after(700ms, [&] { play.cluster.unblock_path(1, 0); });
+    REQUIRE(play.cluster.stop(1));
+    play.cluster.run_for(1s);
+    CHECK(play.ledger.words_received(teller, life) == 5);
+    play.check_sound();
+  }
+}

@@ -97,6 +97,11 @@ void Ledger::received(const Life& from, const Life& to, std::uint32_t number) {
   pair.last_received = std::max(pair.last_received, number);
 }
 
+std::size_t Ledger::words_received(const Life& from, const Life& to) const {
+  const auto pair = pairs_.find({from, to.id});
+  return pair == pairs_.end() ? 0 : pair->second.received.size();
+}
+
 void Ledger::check_losses(Duration route_age) {
   for (const auto& [key, pair] : pairs_) {
     const auto& [from, to] = key;

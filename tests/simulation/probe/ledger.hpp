@@ -51,6 +51,7 @@ class Ledger {
   std::uint32_t next_word(const Life& from, const std::string& to);
   void sent(const Life& from, const std::string& to, std::uint32_t number);
   void received(const Life& from, const Life& to, std::uint32_t number);
+  std::size_t words_received(const Life& from, const Life& to) const;
   // After everything has come to rest: words that somebody who still lives should have got.
   void check_losses(spotmesh::Duration route_age);
   Bulletins& bulletins() { return bulletins_; }
