@@ -221,8 +221,7 @@ void LeaseMachine::acquire(Instant now) {
     return end(lease::AcquireFailed{Error::unavailable(fmt::format(
         "owner id \"{}\" is in use by node {}", owner_.text(), seen_.lease->stamp.rid.text))});
   }
-  LeaseCounterRecord counter{.last = {}, .epoch = seen_.epoch, .is_settled = true};
-  if (seen_.counter) counter = *seen_.counter;
+  LeaseCounterRecord counter = seen_.counter.value_or(first_counter());
   if (counter.epoch != seen_.epoch) {
     counter.last.value += epoch_step();
     counter.epoch = seen_.epoch;
@@ -236,6 +235,14 @@ void LeaseMachine::acquire(Instant now) {
   proposed_ = counter.last;
   proposed_is_settled_ = counter.is_settled;
   commit(assertion(counter), now);
+}
+
+// A store without a counter is new, or has forgotten everything: those who were there before had
+// generations from some other number on.
+LeaseCounterRecord LeaseMachine::first_counter() {
+  return {.last = {random_below(random_, lease_generation_epoch_spread)},
+          .epoch = seen_.epoch,
+          .is_settled = true};
 }
 
 std::uint64_t LeaseMachine::epoch_step() {

@@ -112,6 +112,7 @@ class LeaseMachine {
   bool take(const ReadResult& result);
   OwnerStamp stamp(LeaseGeneration generation) const;
   // What a new epoch adds to the counter.
+  LeaseCounterRecord first_counter();
   std::uint64_t epoch_step();
   bool is_own(const OwnerStamp& stamp) const;
 

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,8 +21,9 @@ inline constexpr location::StoreEpoch second_epoch{7, 2};
 // The machine with a hand on everything around it: what it asked last can be answered.
 class LeaseScript {
  public:
-  LeaseScript()
-      : random_(1), machine_({}, id_of<location::OwnerId>("node-a"), {"node-a"}, {5, 6}, random_) {}
+  explicit LeaseScript(std::uint64_t seed = 1)
+      : random_(seed),
+        machine_({}, id_of<location::OwnerId>("node-a"), {"node-a"}, {5, 6}, random_) {}
 
   location::LeaseMachine& machine() { return machine_; }
   const location::LeaseView& view() const { return machine_.view(); }
@@ -70,7 +72,7 @@ class LeaseScript {
   // To Held, with the commit sent at `now`.
   void acquire() {
     start();
-    answer_read({}, {});
+    answer_read({}, location::LeaseCounterRecord{{0}, first_epoch, true});
     REQUIRE(answer_commit(location::CommitResult::Outcome::Ok) == "acquired, arm 5.0");
   }
 

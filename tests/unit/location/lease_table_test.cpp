@@ -1,6 +1,8 @@
 // The transition table of framework/docs/lease.md, row by row: events in, actions out.
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,15 +49,18 @@ TEST_CASE("a first lease is read, then written with beat and counter in one comm
   REQUIRE(commit.conditions.size() == 2);
   CHECK_FALSE(commit.conditions[0].version.has_value());
   CHECK_FALSE(commit.conditions[1].version.has_value());
-  CHECK(written(script.commit(), 0, decode_lease) == script.own());
+  const auto counter = written(script.commit(), 2, decode_lease_counter);
+  CHECK(counter.last.value >= 1);
+  CHECK(counter.last.value <= lease_generation_epoch_spread);
+  CHECK(counter == LeaseCounterRecord{counter.last, first_epoch, true});
+  const LeaseRecord own = script.own(LeaseState::Live, counter.last.value);
+  CHECK(written(script.commit(), 0, decode_lease) == own);
   CHECK(written(script.commit(), 1, decode_beat).beat == 1);
-  CHECK(written(script.commit(), 2, decode_lease_counter) ==
-        LeaseCounterRecord{{1}, first_epoch, true});
   script.pass(2s);
   CHECK_FALSE(script.view().is_held);
   CHECK(script.answer_commit(Outcome::Ok) == "acquired, arm 3.0");
   CHECK(script.machine().state() == State::Held);
-  CHECK(script.view().stamp == script.own().stamp);
+  CHECK(script.view().stamp == own.stamp);
   // Counted from when the commit was sent, not from its answer.
   CHECK(script.view().admission_deadline == script.now() + 8s);
   CHECK(script.view().may_create(script.now()));
@@ -146,6 +151,18 @@ TEST_CASE("a store that is away is waited for, and a damaged counter is not", "[
   other.start();
   CHECK_THAT(other.feed(ReadDone{1, garbage}),
              Contains("failed: DataLost") && Contains("lease-counter"));
+}
+
+TEST_CASE("a store that has forgotten everything does not give out the same generations again",
+          "[STORE-08]") {
+  std::set<std::uint64_t> first;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Script script(seed);
+    script.start();
+    script.answer_read({}, {});
+    first.insert(written(script.commit(), 2, decode_lease_counter).last.value);
+  }
+  CHECK(first.size() == 20);
 }
 
 TEST_CASE("an unknown acquisition is looked up before anything else", "[STORE-05]") {
