@@ -9,19 +9,16 @@
 namespace spotmesh::host {
 namespace {
 
-// Both have no meaning to who would dial them.
-bool is_every_address(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
-
 void check_reachable(const Settings& settings, const MeshSettings& mesh) {
   if (mesh.advertise.empty()) {
-    if (!is_every_address(net::parse_host_and_port(mesh.listen)->host)) return;
+    if (!net::is_unspecified(*net::parse_host_and_port(mesh.listen))) return;
     throw ConfigurationError(fmt::format(
         "{}: mesh.listen = '{}' stands for every address of this machine; say in mesh.advertise "
         "under which one the other nodes reach it",
         settings.origin("mesh.listen"), mesh.listen));
   }
   const auto where = net::parse_host_and_port(mesh.advertise);
-  if (is_every_address(where->host) || where->port == 0) {
+  if (net::is_unspecified(*where) || where->port == 0) {
     throw ConfigurationError(fmt::format(
         "{}: mesh.advertise = '{}' leads nowhere; it is an address and a port that other nodes "
         "can dial",

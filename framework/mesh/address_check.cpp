@@ -104,9 +104,9 @@ void AddressCheck::on(session::TimerFired&, Instant now) {
     if (state_ == State::Dialling) reason_ = "no connection comes up";
     if (state_ == State::Listening) reason_ = "it does not answer";
     hang_up("the address is given up");
-    return finish(Error::unavailable(fmt::format(
-        "other nodes could not reach this one: its address '{}' does not lead to it: {}", address_,
-        reason_)));
+    return finish(Error::unavailable(
+        fmt::format("this node could not be reached: its address '{}' does not lead to it: {}",
+                    address_, reason_)));
   }
   if (state_ == State::Listening && now >= wake_at_) fail_attempt("it does not answer", now);
   if (state_ == State::Pausing && !is_dialled_ && now >= wake_at_) dial();

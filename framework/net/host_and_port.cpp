@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
 #include <system_error>
 
@@ -20,6 +21,12 @@ std::optional<HostAndPort> parse_host_and_port(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return HostAndPort{std::string(host), port};
+}
+
+bool is_unspecified(const HostAndPort& address) {
+  boost::system::error_code error;
+  const auto parsed = boost::asio::ip::make_address(address.host, error);
+  return !error && parsed.is_unspecified();
 }
 
 std::string to_string(const HostAndPort& address) {

@@ -40,7 +40,7 @@ TEST_CASE("a node takes connections where it is told, and says another address w
 TEST_CASE("an address under which nobody could reach the node ends its start") {
   CHECK_THROWS_WITH(read({"--mesh.listen=7946"}),
                     Catch::Contains("mesh.listen") && Catch::Contains("HOST:PORT"));
-  for (const char* every : {"0.0.0.0:7946", "[::]:7946"}) {
+  for (const char* every : {"0.0.0.0:7946", "[::]:7946", "[::0]:7946"}) {
     CHECK_THROWS_WITH(read({std::string("--mesh.listen=") + every}),
                       Catch::Contains("say in mesh.advertise"));
     CHECK_THROWS_WITH(read({"--mesh.listen=127.0.0.1:0", std::string("--mesh.advertise=") + every}),
