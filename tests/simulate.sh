@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Simulates clusters under faults, a run for each seed, after the seeds that have once found a
 # defect:
-#   ./tests/simulate.sh [--seeds N] [--from SEED] [--scenario NAME] [--replay SEED] [--known]
+#   ./tests/simulate.sh [--seeds N] [--from SEED] [--scenario NAME] [--known]
+#                       [--each-fault] [--replay SEED [--trace]]
 #
 # Scenarios: alone (one node and its clients), together (several), apart (several without clients,
 # whose objects live anywhere), tictactoe (the sample); without --scenario each seed in turn.

@@ -102,7 +102,9 @@ Result<ReceiveLane::Taken> ReceiveLane::take(const wire::MeshData& piece, runtim
   }
   if (!is_duplicate) received_ = piece.sequence;
   Taken taken{.is_duplicate = is_duplicate, .message = std::nullopt};
-  if (piece.is_last && partial_.empty()) {
+  const bool is_whole = piece.is_last && partial_.empty();
+  if (is_whole && runtime::fault_strikes(faults, "mesh.skip-frame")) return taken;
+  if (is_whole) {
     taken.message = SharedBytes::copy_of(piece.bytes);
     return taken;
   }

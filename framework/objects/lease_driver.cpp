@@ -18,8 +18,16 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
   LeaseRun(Core& core, LeaseDriver& driver)
       : MachineDriver(core),
         driver_(driver),
-        machine_(core.config.lease, *location::OwnerId::parse(core.identity.rid.text),
+        machine_(lease_config(core), *location::OwnerId::parse(core.identity.rid.text),
                  core.identity.rid, core.identity.lifecycle, core.seams.random) {}
+
+  static location::LeaseConfig lease_config(const Core& core) {
+    location::LeaseConfig config = core.config.lease;
+    if (runtime::fault_strikes(core.seams.faults, "lease.without-margin")) {
+      config.margin = std::chrono::milliseconds(1);
+    }
+    return config;
+  }
 
   location::LeaseMachine& machine() { return machine_; }
   const location::LeaseMachine& machine() const { return machine_; }
@@ -67,6 +75,9 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
     location::LeaseConfig config = core.config.lease;
     if (runtime::fault_strikes(core.seams.faults, "fence.too-early")) {
       config.ttl = config.margin = config.renew_timeout;
+    }
+    if (runtime::fault_strikes(core.seams.faults, "fence.without-margin")) {
+      config.margin = std::chrono::milliseconds(1);
     }
     return config;
   }

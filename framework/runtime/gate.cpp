@@ -294,6 +294,7 @@ void Gate::flush(Turn& turn, Instant now) {
     environment_.admission->hold_flush(std::exchange(turn.flush_list_, {}), now);
     return;
   }
+  if (environment_.observer != nullptr) environment_.observer->on_flush(*this, *turn.mailbox_, now);
   for (const Ref<Flushable>& flushable : turn.flush_list_) flushable->flush();
   turn.flush_list_.clear();
 }

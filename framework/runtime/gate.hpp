@@ -26,6 +26,8 @@ class TurnObserver {
   virtual void on_turn_ended(const Gate& gate, const Mailbox& mailbox, Instant now) = 0;
   // What a turn has awaited, keeping its gate, has come, and it goes on.
   virtual void on_turn_resumed(const Gate&, const Mailbox&, Instant) {}
+  // What a turn has said leaves now, behind its end and not held back.
+  virtual void on_flush(const Gate&, const Mailbox&, Instant) {}
 };
 
 // What a gate needs of its node; all of it outlives the gate.

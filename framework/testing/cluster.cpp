@@ -188,6 +188,10 @@ void Cluster::pause(unsigned node) { parts_->current(node).seams->pause(); }
 
 void Cluster::resume(unsigned node) { parts_->current(node).seams->resume(); }
 
+void Cluster::suspend_in_turn(unsigned node, Duration by) {
+  parts_->current(node).seams->suspend_in_turn(by);
+}
+
 bool Cluster::stop(unsigned node, Duration limit) {
   Parts::Process& process = parts_->current(node);
   if (process.node == nullptr) return true;

@@ -2,6 +2,12 @@
 
 namespace spotmesh::testing {
 
+namespace {
+
+constexpr Duration early = std::chrono::seconds(10);
+
+}  // namespace
+
 // Shared with what is planned, which may come when the fault is gone.
 struct Fault::Life {
   bool has_ended = false;
@@ -15,6 +21,7 @@ void Fault::begin(Cluster& cluster, Chance& chance) {
   cluster_ = &cluster;
   chance_ = &chance;
   life_ = std::make_shared<Life>();
+  begun_ = cluster.elapsed();
   plan_strike();
 }
 
@@ -31,7 +38,10 @@ void Fault::after(Duration pause, std::function<void()> step) {
 
 void Fault::plan_strike() {
   after(chance_->between(rhythm_.shortest_pause, rhythm_.longest_pause), [this] {
-    strike(*cluster_, *chance_);
+    if (strike(*cluster_, *chance_)) {
+      ++strikes_;
+      if (cluster_->elapsed() - begun_ < early) ++early_strikes_;
+    }
     after(chance_->between(rhythm_.shortest_strike, rhythm_.longest_strike), [this] {
       mend(*cluster_);
       plan_strike();

@@ -123,7 +123,11 @@ void SimNode::on_turn_ended(const runtime::Gate& gate, const runtime::Mailbox& m
   for (WorldObserver* observer : world_.observers()) {
     observer->on_turn_ended(*this, gate, mailbox, now);
   }
-  if (!has_ended_) world_.charge_turn();
+  if (!has_ended_) world_.charge_turn(std::exchange(suspension_, Duration::zero()));
+}
+
+void SimNode::on_flush(const runtime::Gate& gate, const runtime::Mailbox& mailbox, Instant) {
+  for (WorldObserver* observer : world_.observers()) observer->on_flush(*this, gate, mailbox);
 }
 
 void SimNode::run(std::size_t index) {

@@ -68,6 +68,9 @@ class SimNode final : private runtime::Scheduler,
   void pause();
   void resume();
   bool is_paused() const { return is_paused_; }
+  // The machine is suspended for `by` at the end of this node's next turn, before what the turn has
+  // said leaves it: the world's time passes, and nothing happens in it anywhere. Zero: it is not.
+  void suspend_in_turn(Duration by) { suspension_ = by; }
   // Runs `job` on this node: at once in virtual time, but never inside the call, and only when the
   // node is not paused. What comes from outside a node enters through here.
   void deliver(std::function<void()> job);
@@ -93,6 +96,7 @@ class SimNode final : private runtime::Scheduler,
                        Instant now) override;
   void on_turn_ended(const runtime::Gate& gate, const runtime::Mailbox& mailbox,
                      Instant now) override;
+  void on_flush(const runtime::Gate& gate, const runtime::Mailbox& mailbox, Instant now) override;
 
   // For the world's loop.
   std::size_t runnable_count() const { return is_paused_ ? 0 : run_queue_.size(); }
@@ -113,6 +117,7 @@ class SimNode final : private runtime::Scheduler,
   std::array<std::size_t, 2> worker_jobs_{};
   std::vector<runtime::Runnable*> run_queue_;
   std::vector<std::function<void()>> waiting_;  // for resume()
+  Duration suspension_{};
   bool is_paused_ = false;
   bool has_ended_ = false;
 };

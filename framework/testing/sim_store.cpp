@@ -24,7 +24,7 @@ struct SimStore::Session {
   std::string name;
   bool is_available = true;
   std::deque<UnknownCommit> forced;
-  std::vector<Commit> late;
+  std::vector<SentCommit> late;
   std::vector<Watch> watches;
   // Ends each operation under way as if the process had died, by operation.
   std::map<std::uint64_t, std::function<void()>> under_way;
@@ -113,7 +113,7 @@ bool SimStore::is_away(const Session& session) {
 
 // Applies what was left late: once a later operation is answered, nothing earlier may still come.
 void SimStore::settle(Session& session) {
-  for (const Commit& commit : std::exchange(session.late, {})) apply(session, commit);
+  for (const SentCommit& late : std::exchange(session.late, {})) apply(session, late);
 }
 
 std::optional<std::string> SimStore::failed_condition(const Commit& commit) const {
@@ -142,7 +142,8 @@ void SimStore::write(const location::Write& write) {
   while (memory_.front().when + max_memory < time_.now()) memory_.pop_front();
 }
 
-CommitResult SimStore::apply(const Session& session, const Commit& commit) {
+CommitResult SimStore::apply(const Session& session, const SentCommit& sent) {
+  const Commit& commit = sent.commit;
   CommitResult result;
   result.epoch = epoch_;
   if (auto failed = failed_condition(commit)) {
@@ -150,7 +151,9 @@ CommitResult SimStore::apply(const Session& session, const Commit& commit) {
     result.failed_key = std::move(*failed);
     return result;
   }
-  for (WorldObserver* observer : observers_) observer->on_commit(*this, session.name, commit);
+  for (WorldObserver* observer : observers_) {
+    observer->on_commit(*this, session.name, commit, sent.when);
+  }
   ++counter_;
   ++commits_applied_;
   for (const location::Write& each : commit.writes) write(each);
@@ -161,7 +164,7 @@ CommitResult SimStore::apply(const Session& session, const Commit& commit) {
 }
 
 CommitResult SimStore::execute_commit(const std::shared_ptr<Session>& session,
-                                      const Commit& commit) {
+                                      const SentCommit& sent) {
   if (is_away(*session)) return without_effect(Outcome::Unavailable, "the store is away");
   settle(*session);
   std::optional<UnknownCommit> unknown;
@@ -171,10 +174,10 @@ CommitResult SimStore::execute_commit(const std::shared_ptr<Session>& session,
   } else if (chance(behavior_.unknown_per_mille)) {
     unknown = static_cast<UnknownCommit>(random_below(random_, 3));
   }
-  if (!unknown) return apply(*session, commit);
-  if (*unknown == UnknownCommit::Applied) apply(*session, commit);
+  if (!unknown) return apply(*session, sent);
+  if (*unknown == UnknownCommit::Applied) apply(*session, sent);
   if (*unknown == UnknownCommit::Late) {
-    session->late.push_back(commit);
+    session->late.push_back(sent);
     schedule(latency() + latency(), [this, session] { settle(*session); });
   }
   return without_effect(Outcome::Unknown, "the connection was lost before the answer");
@@ -278,10 +281,11 @@ void SimStore::Client::read(std::vector<std::string> keys, location::ReadCallbac
 void SimStore::Client::commit(Commit commit, location::CommitCallback done) {
   store_.perform<CommitResult>(
       session_, std::move(done), without_effect(Outcome::Unknown, "the store handle was closed"),
-      [store = &store_, commit = std::move(commit)](const SharedSession& session) {
-        std::string fault = location::fault_of_commit(commit);
+      [store = &store_,
+       sent = SentCommit{std::move(commit), store_.time_.now()}](const SharedSession& session) {
+        std::string fault = location::fault_of_commit(sent.commit);
         if (!fault.empty()) return without_effect(Outcome::Malformed, std::move(fault));
-        return store->execute_commit(session, commit);
+        return store->execute_commit(session, sent);
       },
       store_.commit_delay());
 }

@@ -90,6 +90,10 @@ class SimStore {
     std::string key;
     std::optional<Entry> before;
   };
+  struct SentCommit {
+    location::Commit commit;
+    Instant when;
+  };
   // One client, living as long as anything of it is under way.
   struct Session;
   using SharedSession = std::shared_ptr<Session>;
@@ -101,11 +105,10 @@ class SimStore {
   Duration commit_delay();
   bool is_away(const Session& session);
   void settle(Session& session);
-  location::CommitResult apply(const Session& session, const location::Commit& commit);
+  location::CommitResult apply(const Session& session, const SentCommit& sent);
   std::optional<std::string> failed_condition(const location::Commit& commit) const;
   void write(const location::Write& write);
-  location::CommitResult execute_commit(const SharedSession& session,
-                                        const location::Commit& commit);
+  location::CommitResult execute_commit(const SharedSession& session, const SentCommit& sent);
   Result<location::ReadResult> execute_read(Session& session, const std::vector<std::string>& keys);
   Result<location::ScanPage> execute_scan(Session& session, const std::string& prefix,
                                           const std::string& cursor, std::size_t limit);

@@ -87,8 +87,8 @@ std::vector<std::string> SimWorld::violations() const {
   return all;
 }
 
-void SimWorld::charge_turn() {
-  now_ = now_ + costs_.between(options_.min_turn_cost, options_.max_turn_cost);
+void SimWorld::charge_turn(Duration suspension) {
+  now_ = now_ + suspension + costs_.between(options_.min_turn_cost, options_.max_turn_cost);
 }
 
 std::optional<SimWorld::Happening> SimWorld::next_happening() const {

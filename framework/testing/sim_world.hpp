@@ -88,7 +88,7 @@ class SimWorld final : public SimTime {
     SimNode* node;  // null: the first of jobs_
   };
 
-  void charge_turn();
+  void charge_turn(Duration suspension = {});
   std::optional<Happening> next_happening() const;
   void let_happen(const Happening& happening);
   bool run_something();

@@ -97,13 +97,15 @@ class Run {
     for (const auto& fault : faults_) {
       if (!report_.faults.empty()) report_.faults += ", ";
       report_.faults += fault->name();
+      report_.strikes.push_back(
+          {std::string(fault->name()), fault->strikes(), fault->early_strikes()});
     }
     for (const auto& [point, per_mille] : scenario_.defects) {
       report_.defect_strikes += cluster_->defect_strikes(point);
     }
     report_.elapsed = cluster_->elapsed();
     report_.trace_hash = cluster_->trace_hash();
-    if (!report_.is_correct()) report_.trace = cluster_->trace();
+    if (!report_.is_correct() || scenario_.wants_trace) report_.trace = cluster_->trace();
     return std::move(report_);
   }
 
@@ -124,22 +126,33 @@ RunReport simulate(const Scenario& scenario, std::uint64_t seed) {
   return Run(scenario, seed).run();
 }
 
+namespace {
+
+using MakeFault = std::unique_ptr<Fault> (*)();
+constexpr MakeFault kinds[] = {
+    faults::short_freezes,     faults::long_freezes,       faults::late_commits,
+    faults::crashes,           faults::clock_drift,        faults::clock_steps,
+    faults::slow_paths,        faults::one_way_partitions, faults::partitions,
+    faults::isolations,        faults::cut_connections,    faults::slow_store,
+    faults::store_strays,      faults::store_refusals,     faults::unknown_outcomes,
+    faults::store_outages,     faults::store_cut_off,      faults::fail_overs,
+    faults::lost_hints,        faults::slow_clients,       faults::silent_clients,
+    faults::vanishing_clients, faults::breaking_clients,   faults::suspensions};
+
+}  // namespace
+
+Faults all_faults() {
+  Faults all;
+  for (const MakeFault make : kinds) all.push_back(make());
+  return all;
+}
+
 Faults draw_faults(Chance& chance) {
-  using Make = std::unique_ptr<Fault> (*)();
-  static constexpr Make kinds[] = {
-      faults::short_freezes,     faults::long_freezes,       faults::late_commits,
-      faults::crashes,           faults::clock_drift,        faults::clock_steps,
-      faults::slow_paths,        faults::one_way_partitions, faults::partitions,
-      faults::isolations,        faults::cut_connections,    faults::slow_store,
-      faults::store_strays,      faults::store_refusals,     faults::unknown_outcomes,
-      faults::store_outages,     faults::store_cut_off,      faults::fail_overs,
-      faults::lost_hints,        faults::slow_clients,       faults::silent_clients,
-      faults::vanishing_clients, faults::breaking_clients};
   Faults drawn;
   // Some runs are calm, most have a few troubles, and in some everything happens.
   const std::uint64_t one_in = chance.one_in(8) ? 2 : 6;
   if (chance.one_in(16)) return drawn;
-  for (const Make make : kinds) {
+  for (const MakeFault make : kinds) {
     if (chance.one_in(one_in)) drawn.push_back(make());
   }
   return drawn;

@@ -27,8 +27,11 @@ class WorldObserver {
                                Instant) {}
   virtual void on_turn_ended(const SimNode&, const runtime::Gate&, const runtime::Mailbox&,
                              Instant) {}
-  // All conditions of this client's commit hold and its writes are about to be applied.
-  virtual void on_commit(const SimStore&, std::string_view, const location::Commit&) {}
+  // What a turn of that process has said leaves the turn.
+  virtual void on_flush(const SimNode&, const runtime::Gate&, const runtime::Mailbox&) {}
+  // All conditions of this client's commit hold and its writes are about to be applied. It was sent
+  // then, in the world's time.
+  virtual void on_commit(const SimStore&, std::string_view, const location::Commit&, Instant) {}
   // The store has come back with what it remembers, in a new epoch.
   virtual void on_fail_over(const SimStore&) {}
 };

@@ -73,6 +73,7 @@ class Child {
     Ending ending;
     double milliseconds;
     bool is_lost = false;  // it took too long, and was killed
+    FaultCounts strikes{};
   };
   // The signal that the child has died of, or how it has left by itself; for people.
   std::string death() {
@@ -88,7 +89,7 @@ class Child {
     pollfd waiting{.fd = from_, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, static_cast<int>(longest_seconds * 1'000)) == 0) {
       ::kill(pid_, SIGKILL);
-      return Word{Ending::Stuck, static_cast<double>(longest_seconds) * 1'000, true};
+      return Word{Ending::Stuck, static_cast<double>(longest_seconds) * 1'000, true, {}};
     }
     if (::read(from_, &word, sizeof word) == static_cast<ssize_t>(sizeof word)) return word;
     return std::nullopt;
@@ -106,11 +107,11 @@ class Child {
         result.ending = std::max(result.ending, Ending::Wrong);
         result.text += "two runs of this seed have different traces\n";
       }
-      if (result.ending != Ending::Correct) {
+      if (result.ending != Ending::Correct || options.prints_all) {
         fmt::print("{} seed {}: {}", runs[i].scenario->name, runs[i].seed, result.text);
         std::fflush(stdout);
       }
-      const Word word{result.ending, taken};
+      const Word word{result.ending, taken, false, result.strikes};
       if (::write(to, &word, sizeof word) != static_cast<ssize_t>(sizeof word)) return;
     }
   }
@@ -134,6 +135,20 @@ void say_how(const SeedRun& run, Ending ending, const RunnerOptions& options) {
   std::fflush(stdout);
 }
 
+// Prints how often each kind of fault has struck; true when each has, at the beginning too.
+bool print_strikes(const std::vector<std::string>& kinds, const FaultCounts& strikes) {
+  std::string line;
+  bool has_each = true;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const FaultCount& count = strikes.at(kind);
+    line +=
+        fmt::format("{}{} {} ({})", line.empty() ? "" : ", ", kinds[kind], count.all, count.early);
+    has_each = has_each && count.early > 0;
+  }
+  fmt::print("faults that struck (of these in the first ten seconds): {}\n", line);
+  return has_each;
+}
+
 }  // namespace
 
 int run_seeds(const std::vector<SeedRun>& runs, const RunnerOptions& options) {
@@ -141,13 +156,20 @@ int run_seeds(const std::vector<SeedRun>& runs, const RunnerOptions& options) {
   std::size_t failed = 0;
   std::vector<double> times;
   std::size_t done = 0;
+  FaultCounts strikes{};
   while (done < runs.size()) {
     Child child(runs, done, options);
     while (done < runs.size()) {
       const auto word = child.next(options.longest_seconds);
       const SeedRun& run = runs[done++];
       const Ending ending = word ? word->ending : Ending::Crashed;
-      if (word) times.push_back(word->milliseconds);
+      if (word) {
+        times.push_back(word->milliseconds);
+        for (std::size_t kind = 0; kind < strikes.size(); ++kind) {
+          strikes[kind].all += word->strikes[kind].all;
+          strikes[kind].early += word->strikes[kind].early;
+        }
+      }
       if (ending == Ending::Correct) continue;
       ++failed;
       worst = std::max(worst, ending);
@@ -155,6 +177,11 @@ int run_seeds(const std::vector<SeedRun>& runs, const RunnerOptions& options) {
       if (!word) fmt::print("  died {}\n", child.death());
       if (!word || word->is_lost) break;
     }
+  }
+  if (!options.fault_kinds.empty() && !print_strikes(options.fault_kinds, strikes) &&
+      options.wants_each_fault) {
+    fmt::print("a kind of fault has never struck, or never early\n");
+    worst = std::max(worst, Ending::Wrong);
   }
   std::ranges::sort(times);
   if (!times.empty()) {

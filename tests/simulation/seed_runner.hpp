@@ -1,6 +1,8 @@
 // SeedRunner: many seeds of many scenarios, each in a process that may die of it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -11,10 +13,20 @@ namespace simulation {
 // How a seed ended.
 enum class Ending : std::uint8_t { Correct, Wrong, Stuck, Crashed };
 
+// How often one kind of fault has struck, and how often of these at the beginning of the trouble.
+struct FaultCount {
+  std::uint64_t all = 0;
+  std::uint64_t early = 0;
+};
+inline constexpr std::size_t most_fault_kinds = 40;
+// In the order of RunnerOptions::fault_kinds.
+using FaultCounts = std::array<FaultCount, most_fault_kinds>;
+
 struct SeedResult {
   Ending ending = Ending::Correct;
   std::uint64_t trace_hash = 0;
-  std::string text;  // for people; of what was not correct
+  std::string text;  // for people; of what was not correct, or whose trace is wanted
+  FaultCounts strikes{};
 };
 
 struct NamedScenario {
@@ -35,6 +47,12 @@ struct RunnerOptions {
   std::uint64_t longest_seconds = 60;
   // When it is not zero: wrong if the median seed takes more processor time.
   double longest_median_ms = 0;
+  // Printed of every seed, however it ended.
+  bool prints_all = false;
+  // At most `most_fault_kinds`; how often each has struck is printed.
+  std::vector<std::string> fault_kinds;
+  // Wrong also when one of them has never struck, or never at the beginning.
+  bool wants_each_fault = false;
   std::string replay_command;  // "{scenario}" and "{seed}" are filled in
 };
 

@@ -26,27 +26,44 @@ Ending ending_of(Verdict verdict) {
   return verdict == Verdict::Stuck ? Ending::Stuck : Ending::Wrong;
 }
 
-NamedScenario of(spotmesh::testing::Scenario scenario) {
-  return {scenario.name, [scenario](std::uint64_t seed) {
+std::vector<std::string> fault_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto& fault : spotmesh::testing::all_faults()) kinds.emplace_back(fault->name());
+  return kinds;
+}
+
+NamedScenario of(spotmesh::testing::Scenario scenario, bool wants_trace) {
+  scenario.wants_trace = wants_trace;
+  return {scenario.name, [scenario, kinds = fault_kinds()](std::uint64_t seed) {
             const auto report = spotmesh::testing::simulate(scenario, seed);
-            return SeedResult{.ending = ending_of(report.verdict),
+            SeedResult result{.ending = ending_of(report.verdict),
                               .trace_hash = report.trace_hash,
                               .text = report.text()};
+            for (const auto& struck : report.strikes) {
+              const auto kind = std::ranges::find(kinds, struck.fault) - kinds.begin();
+              result.strikes.at(static_cast<std::size_t>(kind)) = {struck.all, struck.early};
+            }
+            return result;
           }};
 }
 
-SeedResult run_tictactoe(std::uint64_t seed) {
-  const auto report = tictactoe::simulation::run_game(seed);
+SeedResult run_tictactoe(std::uint64_t seed, bool wants_trace) {
+  const auto report = tictactoe::simulation::run_game(seed, wants_trace);
   SeedResult result{
-      .ending = ending_of(report.verdict), .trace_hash = report.trace_hash, .text = "\n"};
+      .ending = ending_of(report.verdict),
+      .trace_hash = report.trace_hash,
+      .text = report.verdict == decltype(report.verdict)::Correct ? "correct\n" : "\n"};
   for (const auto& fault : report.faults) result.text += fmt::format("  {}\n", fault);
   result.text += report.trace;
   return result;
 }
 
-std::vector<NamedScenario> all_scenarios() {
-  return {
-      of(probe::alone()), of(probe::together()), of(probe::apart()), {"tictactoe", run_tictactoe}};
+std::vector<NamedScenario> all_scenarios(bool wants_trace) {
+  return {of(probe::alone(), wants_trace),
+          of(probe::together(), wants_trace),
+          of(probe::apart(), wants_trace),
+          {"tictactoe",
+           [wants_trace](std::uint64_t seed) { return run_tictactoe(seed, wants_trace); }}};
 }
 
 struct Wish {
@@ -56,6 +73,8 @@ struct Wish {
   double longest_median_ms = 0;
   bool is_replay = false;
   bool known_only = false;
+  bool wants_trace = false;
+  bool wants_each_fault = false;
   std::string scenario;
 };
 
@@ -85,9 +104,8 @@ std::vector<SeedRun> plan(const Wish& wish, const std::vector<NamedScenario>& sc
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<NamedScenario> scenarios = all_scenarios();
   std::vector<std::string> names;
-  for (const auto& scenario : scenarios) names.push_back(scenario.name);
+  for (const auto& scenario : all_scenarios(false)) names.push_back(scenario.name);
 
   Wish wish;
   CLI::App app(
@@ -106,8 +124,12 @@ int main(int argc, char** argv) {
                  "wrong also when the median seed takes more milliseconds of processor time")
       ->check(CLI::PositiveNumber);
   app.add_flag("--known", wish.known_only, "only the seeds that have once found a defect");
-  const auto* replay =
-      app.add_option("--replay", wish.replayed, "run this one seed, twice, and print its trace");
+  app.add_flag("--each-fault", wish.wants_each_fault,
+               "wrong also when a kind of fault has never struck, or never early");
+  auto* replay = app.add_option("--replay", wish.replayed, "run this one seed, twice");
+  app.add_flag("--trace", wish.wants_trace,
+               "print the trace of the replayed seed also when it is correct")
+      ->needs(replay);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -121,11 +143,15 @@ int main(int argc, char** argv) {
         std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   }
 
+  const std::vector<NamedScenario> scenarios = all_scenarios(wish.wants_trace);
   const auto runs = plan(wish, scenarios);
   if (!wish.known_only && !wish.is_replay) {
     fmt::print("seeds {}..{}\n", wish.from, wish.from + wish.seeds - 1);
   }
   return simulation::run_seeds(
       runs, {.longest_median_ms = wish.longest_median_ms,
+             .prints_all = wish.wants_trace,
+             .fault_kinds = wish.is_replay ? std::vector<std::string>() : fault_kinds(),
+             .wants_each_fault = wish.wants_each_fault,
              .replay_command = "./tests/simulate.sh --scenario {scenario} --replay {seed}"});
 }

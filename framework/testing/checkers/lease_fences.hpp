@@ -18,8 +18,8 @@ class LeaseFencesChecker final : public Checker {
  public:
   explicit LeaseFencesChecker(const CheckedRun& run) : Checker(run) {}
   std::string_view rule() const override { return "lease fences"; }
-  void on_commit(const SimStore& store, std::string_view client,
-                 const location::Commit& commit) override;
+  void on_commit(const SimStore& store, std::string_view client, const location::Commit& commit,
+                 Instant) override;
   // Where the counter is to go on is forgotten with it.
   void on_fail_over(const SimStore&) override { greatest_ = 0; }
 

@@ -26,8 +26,8 @@ std::optional<location::AuthorityRecord> object_in(const std::string& key, const
 
 }  // namespace
 
-void LeftoversChecker::on_commit(const SimStore&, std::string_view,
-                                 const location::Commit& commit) {
+void LeftoversChecker::on_commit(const SimStore&, std::string_view, const location::Commit& commit,
+                                 Instant) {
   for (const location::Write& write : commit.writes) {
     if (!write.key.starts_with(keys::actor_prefix) && !write.key.starts_with(keys::spot_prefix)) {
       continue;

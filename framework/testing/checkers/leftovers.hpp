@@ -19,8 +19,8 @@ class LeftoversChecker final : public Checker {
  public:
   explicit LeftoversChecker(const CheckedRun& run) : Checker(run) {}
   std::string_view rule() const override { return "leftovers"; }
-  void on_commit(const SimStore& store, std::string_view client,
-                 const location::Commit& commit) override;
+  void on_commit(const SimStore& store, std::string_view client, const location::Commit& commit,
+                 Instant) override;
   void on_fail_over(const SimStore& store) override;
   void look_at_rest() override;
 

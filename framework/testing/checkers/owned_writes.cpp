@@ -38,7 +38,7 @@ std::optional<location::OwnerStamp> owner_in_effect(const SimStore& store,
 }  // namespace
 
 void OwnedWritesChecker::on_commit(const SimStore&, std::string_view client,
-                                   const location::Commit& commit) {
+                                   const location::Commit& commit, Instant) {
   // A commit that was on its way when its process died may still come to be applied.
   const LiveProcess* writer = run_.find(client);
   for (const location::Write& write : commit.writes) {

@@ -17,8 +17,8 @@ class OwnedWritesChecker final : public Checker {
  public:
   explicit OwnedWritesChecker(const CheckedRun& run) : Checker(run) {}
   std::string_view rule() const override { return "owned writes"; }
-  void on_commit(const SimStore& store, std::string_view client,
-                 const location::Commit& commit) override;
+  void on_commit(const SimStore& store, std::string_view client, const location::Commit& commit,
+                 Instant) override;
 
  private:
   void check_write(const LiveProcess* writer, std::string_view client,

@@ -31,7 +31,7 @@ std::optional<Error> fault_of(const std::string& key, ByteView value) {
 }  // namespace
 
 void SoundRecordsChecker::on_commit(const SimStore&, std::string_view client,
-                                    const location::Commit& commit) {
+                                    const location::Commit& commit, Instant) {
   for (const location::Write& write : commit.writes) {
     if (!write.value) continue;
     if (const auto fault = fault_of(write.key, *write.value)) {

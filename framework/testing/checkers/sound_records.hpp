@@ -9,7 +9,8 @@ class SoundRecordsChecker final : public Checker {
  public:
   explicit SoundRecordsChecker(const CheckedRun& run) : Checker(run) {}
   std::string_view rule() const override { return "sound records"; }
-  void on_commit(const SimStore&, std::string_view client, const location::Commit& commit) override;
+  void on_commit(const SimStore&, std::string_view client, const location::Commit& commit,
+                 Instant) override;
 };
 
 }  // namespace spotmesh::testing

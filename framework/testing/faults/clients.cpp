@@ -15,9 +15,10 @@ class ClientTroubles final : public Fault {
   using Fault::Rhythm;
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     const std::size_t open = cluster.open_clients();
     if (open > 0) cluster.trouble_client(chance.below(open), trouble_);
+    return open > 0;
   }
   // What has vanished stays so until its server notices; who reads slowly goes on.
   void mend(Cluster& cluster) override { cluster.calm_clients(); }

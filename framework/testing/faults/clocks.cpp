@@ -17,12 +17,13 @@ class ClockDrift final : public Fault {
   std::string_view name() const override { return "clock drift"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     for (unsigned node = 0; node < cluster.nodes(); ++node) {
       const auto width = static_cast<std::uint64_t>(2 * greatest_drift_ppm + 1);
       cluster.set_clock_drift(node,
                               static_cast<std::int32_t>(chance.below(width)) - greatest_drift_ppm);
     }
+    return true;
   }
   void mend(Cluster& cluster) override {
     for (unsigned node = 0; node < cluster.nodes(); ++node) cluster.set_clock_drift(node, 0);
@@ -37,11 +38,12 @@ class ClockSteps final : public Fault {
   std::string_view name() const override { return "clock steps"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     const auto node = pick_running_node(cluster, chance);
-    if (!node) return;
+    if (!node) return false;
     const auto wall = static_cast<std::int64_t>(chance.below(2 * greatest_wall_step));
     cluster.step_wall_clock(*node, std::chrono::milliseconds(wall - greatest_wall_step));
+    return true;
   }
   void mend(Cluster&) override {}
 };

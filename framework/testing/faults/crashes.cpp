@@ -16,9 +16,10 @@ class Crashes final : public Fault {
   std::string_view name() const override { return "crashes"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     crashed_ = pick_running_node(cluster, chance);
     if (crashed_) cluster.crash(*crashed_);
+    return crashed_.has_value();
   }
   void mend(Cluster& cluster) override {
     if (crashed_ && !cluster.is_running(*crashed_)) cluster.restart(*crashed_);

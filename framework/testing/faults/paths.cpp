@@ -20,7 +20,7 @@ class SlowPaths final : public Fault {
   std::string_view name() const override { return "slow paths"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     for (unsigned from = 0; from < cluster.nodes(); ++from) {
       for (unsigned to = 0; to < cluster.nodes(); ++to) {
         if (from == to || chance.one_in(2)) continue;
@@ -28,6 +28,7 @@ class SlowPaths final : public Fault {
         cluster.set_path_delay(from, to, chance.between(50us, longest), longest);
       }
     }
+    return cluster.nodes() > 1;
   }
   void mend(Cluster& cluster) override {
     for (unsigned from = 0; from < cluster.nodes(); ++from) {
@@ -62,8 +63,10 @@ class OneWayPartitions final : public Blockade {
   std::string_view name() const override { return "one-way partitions"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
-    if (const auto pair = pick_pair(cluster, chance)) block(cluster, pair->first, pair->second);
+  bool strike(Cluster& cluster, Chance& chance) override {
+    const auto pair = pick_pair(cluster, chance);
+    if (pair) block(cluster, pair->first, pair->second);
+    return pair.has_value();
   }
 };
 
@@ -73,12 +76,13 @@ class Partitions final : public Blockade {
   std::string_view name() const override { return "partitions"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     const auto pair = pick_pair(cluster, chance);
-    if (!pair) return;
+    if (!pair) return false;
     block(cluster, pair->first, pair->second);
     block(cluster, pair->second, pair->first);
     if (chance.one_in(2)) cluster.cut_connections(pair->first, pair->second);
+    return true;
   }
 };
 
@@ -88,13 +92,14 @@ class Isolations final : public Blockade {
   std::string_view name() const override { return "isolations"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     const auto alone = static_cast<unsigned>(chance.below(cluster.nodes()));
     for (unsigned other = 0; other < cluster.nodes(); ++other) {
       if (other == alone) continue;
       block(cluster, alone, other);
       block(cluster, other, alone);
     }
+    return cluster.nodes() > 1;
   }
 };
 
@@ -104,10 +109,10 @@ class CutConnections final : public Fault {
   std::string_view name() const override { return "cut connections"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
-    if (const auto pair = pick_pair(cluster, chance)) {
-      cluster.cut_connections(pair->first, pair->second);
-    }
+  bool strike(Cluster& cluster, Chance& chance) override {
+    const auto pair = pick_pair(cluster, chance);
+    if (pair) cluster.cut_connections(pair->first, pair->second);
+    return pair.has_value();
   }
   void mend(Cluster&) override {}
 };

@@ -1,4 +1,5 @@
 // A Location Store that is slow, away, unclear and forgetful.
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -22,7 +23,10 @@ class StoreMood final : public Fault {
   using Fault::Rhythm;
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override { worsen_(cluster, chance); }
+  bool strike(Cluster& cluster, Chance& chance) override {
+    worsen_(cluster, chance);
+    return true;
+  }
   void mend(Cluster& cluster) override { restore_(cluster); }
 
   const std::string_view name_;
@@ -36,9 +40,10 @@ class StoreCutOff final : public Fault {
   std::string_view name() const override { return "store cut off"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
+  bool strike(Cluster& cluster, Chance& chance) override {
     node_ = static_cast<unsigned>(chance.below(cluster.nodes()));
     cluster.set_store_available(*node_, false);
+    return true;
   }
   void mend(Cluster& cluster) override {
     if (node_) cluster.set_store_available(*node_, true);
@@ -50,12 +55,16 @@ class StoreCutOff final : public Fault {
 
 class FailOvers final : public Fault {
  public:
-  FailOvers() : Fault({10s, 60s, 0s, 0s}) {}
+  FailOvers() : Fault({200ms, 40s, 0s, 0s}) {}
   std::string_view name() const override { return "fail-overs"; }
 
  private:
-  void strike(Cluster& cluster, Chance& chance) override {
-    cluster.fail_over_store(chance.between(0s, 5s));
+  bool strike(Cluster& cluster, Chance& chance) override {
+    // Not its first second: a store that has forgotten that there ever was a lease is another one,
+    // in which generations begin anew.
+    const Duration most = std::clamp<Duration>(cluster.elapsed() - 1s, 0s, 5s);
+    cluster.fail_over_store(chance.between(0s, most));
+    return true;
   }
   void mend(Cluster&) override {}
 };

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apart.hpp"
 #include "cases/fixture.hpp"
 #include "defects/leaks_allowed.hpp"
 #include "workload.hpp"
@@ -29,6 +30,7 @@ struct Defect {
   std::string_view noticed_as;  // stands in a complaint
   unsigned per_mille = 1000;
   unsigned most_seeds = 40;
+  std::string_view together_with = {};  // another that it takes
 };
 
 bool says(const std::vector<std::string>& complaints, std::string_view what) {
@@ -40,6 +42,9 @@ bool says(const std::vector<std::string>& complaints, std::string_view what) {
 void check_is_noticed(const Scenario& healthy, const Defect& defect) {
   Scenario planted = healthy;
   planted.defects = {{std::string(defect.point), defect.per_mille}};
+  if (!defect.together_with.empty()) {
+    planted.defects.emplace_back(defect.together_with, defect.per_mille);
+  }
   std::uint64_t strikes = 0;
   for (std::uint64_t seed = 1; seed <= defect.most_seeds; ++seed) {
     const RunReport without = simulate(healthy, seed);
@@ -102,6 +107,28 @@ std::vector<std::string> destroy_and_rest(const ClusterOptions& options) {
   return play.cluster.violations_at_rest();
 }
 
+// Nothing befalls it but connections that are cut.
+Scenario with_cuts() {
+  Scenario scenario = probe::apart();
+  scenario.faults = [](spotmesh::testing::Chance&) {
+    spotmesh::testing::Faults faults;
+    faults.push_back(spotmesh::testing::faults::cut_connections());
+    return faults;
+  };
+  return scenario;
+}
+
+// Nothing befalls it but machines that are suspended in the middle of a turn.
+Scenario with_suspensions() {
+  Scenario scenario = probe::together();
+  scenario.faults = [](spotmesh::testing::Chance&) {
+    spotmesh::testing::Faults faults;
+    faults.push_back(spotmesh::testing::faults::suspensions());
+    return faults;
+  };
+  return scenario;
+}
+
 // Nothing befalls it but processes that stand still with a commit on its way.
 Scenario with_late_commits() {
   Scenario scenario = probe::together();
@@ -130,6 +157,10 @@ TEST_CASE("the checkers notice a fence that comes too early") {
 }
 TEST_CASE("the checkers notice turns past the admission deadline") {
   check_is_noticed(probe::together(), {"gate.past-deadline", "past its admission deadline"});
+}
+TEST_CASE("the checkers notice what was said in a turn leaving past the admission deadline",
+          "[RACE-09]") {
+  check_is_noticed(with_suspensions(), {"flush.past-deadline", "lets go what was said"});
 }
 TEST_CASE("the checkers notice two turns of one gate at once") {
   check_is_noticed(probe::alone(), {"gate.second-turn", "beside another turn", 200});
@@ -172,6 +203,20 @@ TEST_CASE("the checkers notice a message that passes the barrier of a Join") {
 }
 TEST_CASE("the checkers notice what a replaced session has said being taken") {
   check_is_noticed({"binding.take-stale", "while 2 is attached"}, take_over_with_a_full_mailbox);
+}
+TEST_CASE("the checkers notice an owner that admits for its whole TTL") {
+  check_is_noticed(probe::together(),
+                   {"lease.without-margin", "past its admission deadline", 1000, 100});
+}
+TEST_CASE("the checkers notice a fence without the margin") {
+  check_is_noticed(probe::together(), {"fence.without-margin", "lease fences"});
+}
+TEST_CASE("the checkers notice what comes a second time after a reconnect") {
+  check_is_noticed(with_cuts(),
+                   {"mesh.take-duplicate", "reached", 1000, 40, "mesh.ignore-positions"});
+}
+TEST_CASE("the checkers notice a frame whose number is taken and not what is in it") {
+  check_is_noticed(with_cuts(), {"mesh.skip-frame", "never reached", 5});
 }
 TEST_CASE("the checkers notice the record of an Actor that has ended") {
   check_is_noticed({"destroy.keep-record", "has not got"}, destroy_and_rest);

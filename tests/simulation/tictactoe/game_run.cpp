@@ -79,7 +79,7 @@ class GameRun {
     if (random_below(random_, 2) == 0) std::swap(players_[0], players_[1]);
   }
 
-  RunReport run() {
+  RunReport run(bool wants_trace) {
     for (auto& player : players_) player->begin();
     const bool has_ended = cluster_.run_until([this] { return attend(); }, round_limit);
     if (!has_ended) report_.verdict = RunReport::Verdict::Stuck;
@@ -91,7 +91,8 @@ class GameRun {
     check_stop();
     for (const auto& violation : cluster_.violations()) fault(violation);
     report_.trace_hash = cluster_.trace_hash();
-    if (report_.verdict != RunReport::Verdict::Correct) report_.trace = cluster_.trace();
+    if (report_.verdict != RunReport::Verdict::Correct || wants_trace)
+      report_.trace = cluster_.trace();
     return std::move(report_);
   }
 
@@ -137,6 +138,6 @@ class GameRun {
 
 }  // namespace
 
-RunReport run_game(std::uint64_t seed) { return GameRun(seed).run(); }
+RunReport run_game(std::uint64_t seed, bool wants_trace) { return GameRun(seed).run(wants_trace); }
 
 }  // namespace tictactoe::simulation

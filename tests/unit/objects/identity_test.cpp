@@ -71,8 +71,8 @@ void configure_crafts(Application& app) {
 // What is committed to the store, as bytes.
 class Records final : public testing::WorldObserver {
  public:
-  void on_commit(const testing::SimStore&, std::string_view,
-                 const location::Commit& commit) override {
+  void on_commit(const testing::SimStore&, std::string_view, const location::Commit& commit,
+                 Instant) override {
     for (const auto& write : commit.writes) {
       bytes += write.key;
       if (write.value.has_value()) bytes += as_text(*write.value);

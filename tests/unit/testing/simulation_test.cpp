@@ -60,10 +60,11 @@ class Tally final : public Fault {
   std::string_view name() const override { return "tally"; }
 
  private:
-  void strike(Cluster&, Chance&) override {
+  bool strike(Cluster&, Chance&) override {
     CHECK_FALSE(counts_.is_broken);
     counts_.is_broken = true;
     ++counts_.strikes;
+    return true;
   }
   void mend(Cluster&) override {
     counts_.is_broken = false;

@@ -97,6 +97,9 @@ class Cluster {
   // The process stands still (SIGSTOP) and goes on.
   void pause(unsigned node);
   void resume(unsigned node);
+  // The machine that all nodes run on is suspended for `by`, at the end of the next turn of that
+  // node, before what the turn has said leaves it. Zero: what was asked for before is not.
+  void suspend_in_turn(unsigned node, Duration by);
   // An orderly stop; false when it has not ended within `limit`.
   bool stop(unsigned node, Duration limit = std::chrono::seconds(30));
   bool is_serving(unsigned node) const;

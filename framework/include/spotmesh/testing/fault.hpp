@@ -1,6 +1,7 @@
 // Fault: one kind of thing that befalls a cluster, again and again, while a simulation tests it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,10 @@ class Fault {
   // Mends what is broken and strikes no more. Called once, before the fault is destroyed.
   void end();
 
+  // How often it has struck, and how often of these in its first ten seconds.
+  std::uint64_t strikes() const { return strikes_; }
+  std::uint64_t early_strikes() const { return early_strikes_; }
+
  protected:
   // How long it waits between two strikes, and how long one lasts; drawn anew each time.
   struct Rhythm {
@@ -40,9 +45,9 @@ class Fault {
   };
   explicit Fault(Rhythm rhythm) : rhythm_(rhythm) {}
 
-  // Between two steps of the simulation. mend() undoes what the strike before has done, and must do
-  // nothing where there is nothing to undo.
-  virtual void strike(Cluster& cluster, Chance& chance) = 0;
+  // Between two steps of the simulation. False when there was nothing that it could befall.
+  virtual bool strike(Cluster& cluster, Chance& chance) = 0;
+  // Undoes what the strike before has done; must do nothing where there is nothing to undo.
   virtual void mend(Cluster& cluster) = 0;
   // Does `step` of a strike after a while, unless the fault has been ended, or destroyed, by then.
   void after(Duration pause, std::function<void()> step);
@@ -55,6 +60,9 @@ class Fault {
   Cluster* cluster_ = nullptr;
   Chance* chance_ = nullptr;
   std::shared_ptr<Life> life_;
+  Duration begun_{};
+  std::uint64_t strikes_ = 0;
+  std::uint64_t early_strikes_ = 0;
 };
 
 // The faults that come with the simulator, in framework/testing/faults. Those that take two nodes
@@ -68,11 +76,14 @@ std::unique_ptr<Fault> long_freezes();
 // A node stands still for more than a lease, and what it has sent to the store last comes there
 // only when it has been taken for dead.
 std::unique_ptr<Fault> late_commits();
+// The machine that all nodes run on is suspended for longer than a lease admits, at the end of a
+// turn, before what the turn has said has left its node.
+std::unique_ptr<Fault> suspensions();
 // A process is gone from one moment to the next and comes up again as a new run.
 std::unique_ptr<Fault> crashes();
 // Clocks run faster or slower, by up to 500 microseconds a second.
 std::unique_ptr<Fault> clock_drift();
-// A node's clock jumps ahead, as after a short suspension; wall clocks go anywhere.
+// Wall clocks go anywhere.
 std::unique_ptr<Fault> clock_steps();
 // The way between two nodes becomes slow; is clogged one way; is gone both ways; or one node is
 // apart from all others.

@@ -51,6 +51,8 @@ struct Scenario {
   Duration settle_limit = std::chrono::minutes(3);
   // Defects of the framework to plant, with their chance in a thousand; see Cluster::plant_defect.
   std::vector<std::pair<std::string, unsigned>> defects{};
+  // The report of a correct run has its trace, too.
+  bool wants_trace = false;
 };
 
 struct RunReport {
@@ -65,9 +67,16 @@ struct RunReport {
   std::vector<std::string> complaints;
   // What befell the cluster, for people.
   std::string faults;
+  struct Strikes {
+    std::string fault;
+    std::uint64_t all = 0;
+    std::uint64_t early = 0;  // in the first ten seconds of the trouble
+  };
+  // How often, of each of the faults.
+  std::vector<Strikes> strikes{};
   // Equal for two runs of one seed.
   std::uint64_t trace_hash = 0;
-  // The last things that happened; of a run that was not correct.
+  // The last things that happened; of a run that was not correct, or if the scenario wants it.
   std::string trace;
   // What happened in all, in virtual time.
   Duration elapsed{};
@@ -83,6 +92,8 @@ struct RunReport {
 // that has stopped leaves objects in the Location Store.
 RunReport simulate(const Scenario& scenario, std::uint64_t seed);
 
+// One of each kind of spotmesh::testing::faults, always in the same order.
+Faults all_faults();
 // Some of the faults of spotmesh::testing::faults, as many as the seed wants; sometimes none.
 Faults draw_faults(Chance& chance);
 
