@@ -97,10 +97,7 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
   options.mesh.secret = settings.mesh.secret;
   options.mesh.listen_address = settings.mesh.listen;
   options.mesh.advertised_address = settings.mesh.advertise;
-  options.stream.sessions = settings.stream.sessions;
-  options.stream.message_bytes = settings.stream.message_bytes;
-  options.stream.outbound_bytes = settings.stream.outbound_bytes;
-  options.stream.heartbeat_interval = settings.stream.heartbeat_interval;
+  options.stream = settings.stream.bounds;
   options.listen.host = settings.stream.host;
   options.listen.port = settings.stream.port;
   options.listen.static_directory = settings.stream.static_directory;
@@ -224,7 +221,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   const objects::FrozenApplication frozen(application);
   SpdlogSink log(log_options(chosen.log));
   host::EventLog events(log);
-  host::allow_open_files(chosen.stream.sessions + other_open_files, log);
+  host::allow_open_files(chosen.stream.bounds.sessions + other_open_files, log);
   host::tell_system_limits(log);
   net::SystemClock clock;
   net::OsRandom random;
@@ -237,7 +234,9 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
     fmt::print(stderr, "error: location.store: {}\n", store.error().message());
     return names_no_store(store.error()) ? exit_misconfigured : exit_failed;
   }
-  net::AsioClientLinks links(pool, workers, log);
+  net::AsioClientLinks links(pool, workers, log,
+                             {.opening_time = chosen.stream.bounds.handshake_timeout,
+                              .openings_at_once = chosen.stream.bounds.handshakes});
   std::optional<net::AsioMeshTransport> transport;
   if (!chosen.mesh.listen.empty()) transport.emplace(pool, log);
   node::Node node(frozen,

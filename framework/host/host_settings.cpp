@@ -6,6 +6,7 @@
 #include <spotmesh/limits.hpp>
 
 #include "host/origin.hpp"
+#include "host/stream_bounds.hpp"
 
 namespace spotmesh::host {
 namespace {
@@ -79,20 +80,7 @@ StreamSettings read_stream(Settings& settings) {
     }
   }
   stream.tcp = read_tcp(settings);
-  const auto bytes = [&](std::string_view key, std::size_t fallback, std::string_view meaning) {
-    return static_cast<std::size_t>(settings.integer(key, static_cast<std::int64_t>(fallback),
-                                                     {1024, 64 * 1024 * 1024}, meaning));
-  };
-  stream.message_bytes = bytes("stream.message_bytes", limits::stream_message_bytes,
-                               "largest message a client may send");
-  stream.outbound_bytes = bytes("stream.outbound_bytes", limits::stream_outbound_bytes,
-                                "unsent bytes at which a client that does not read is dropped");
-  stream.sessions = static_cast<std::size_t>(
-      settings.integer("stream.sessions", static_cast<std::int64_t>(limits::stream_sessions),
-                       {1, 1'000'000}, "client connections at once"));
-  stream.heartbeat_interval =
-      settings.duration("stream.heartbeat_interval", limits::stream_heartbeat_interval,
-                        {100ms, 10min}, "silence after which a client is pinged");
+  stream.bounds = read_stream_bounds(settings);
   return stream;
 }
 

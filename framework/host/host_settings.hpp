@@ -12,6 +12,7 @@
 #include "host/admin_settings.hpp"
 #include "host/mesh_settings.hpp"
 #include "net/host_and_port.hpp"
+#include "stream/stream_options.hpp"
 
 namespace spotmesh::host {
 
@@ -36,10 +37,7 @@ struct StreamSettings {
   std::string static_directory;
   std::vector<std::string> allowed_origins;
   std::optional<net::HostAndPort> tcp;
-  std::size_t message_bytes = 0;
-  std::size_t outbound_bytes = 0;
-  std::size_t sessions = 0;
-  Duration heartbeat_interval{};
+  stream::StreamOptions bounds;
 };
 
 struct LogSettings {

@@ -16,7 +16,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-constexpr std::size_t drained_below = limits::mebibyte / 4;
 constexpr std::size_t parts_per_write = 64;
 // A client that sends without end lets the others on its worker have their turn after this many.
 constexpr unsigned reads_in_a_row = 4;
@@ -81,7 +80,7 @@ void AsioClientLink::send(std::vector<SharedBytes> batch) {
       added += bytes.size();
       queue_.push(std::move(bytes));
     }
-    if (unsent_.fetch_add(added) + added > drained_below) was_backlogged_ = true;
+    if (unsent_.fetch_add(added) + added > stream::link_backlog_bytes) was_backlogged_ = true;
     is_flush_mine = claim_flush();
   }
   if (is_flush_mine) schedule_flush();
@@ -145,7 +144,7 @@ void AsioClientLink::write_queued(std::unique_lock<std::mutex>& lock) {
 void AsioClientLink::take_written(std::size_t bytes) {
   queue_.consume(bytes);
   const std::size_t before = unsent_.fetch_sub(bytes);
-  if (was_backlogged_ && before - bytes < drained_below) {
+  if (was_backlogged_ && before - bytes <= stream::link_backlog_bytes) {
     was_backlogged_ = false;
     on_own_worker(&AsioClientLink::tell_drained);
   }

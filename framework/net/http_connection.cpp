@@ -14,8 +14,8 @@
 #include <boost/beast/http/read.hpp>
 #include <utility>
 
+#include "net/peer_names.hpp"
 #include "net/request_parser.hpp"
-#include "net/tcp_socket.hpp"
 
 namespace spotmesh::net {
 
@@ -72,7 +72,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpLoop> loop, const HttpServerO
       options_(options),
       handler_(handler),
       socket_(std::move(socket)),
-      remote_address_(remote_address(socket_)),
+      remote_address_(peer_address(socket_)),
       deadline_(loop->io),
       answered_(loop->io),
       buffer_(options.head_bytes + bytes_behind_head) {}

@@ -23,8 +23,8 @@
 
 #include "net/client_link.hpp"
 #include "net/http_message.hpp"
+#include "net/peer_names.hpp"
 #include "net/request_parser.hpp"
-#include "net/tcp_socket.hpp"
 #include "net/upgrade.hpp"
 
 namespace spotmesh::net {
@@ -58,6 +58,17 @@ TextResponse response_to(const Error& error) {
   }
 }
 
+// What is known of a connection; of a WebSocket, without what it asked for.
+stream::LinkInfo info_of(const tcp::socket& socket, stream::LinkInfo::Framing framing) {
+  stream::LinkInfo info;
+  info.framing = framing;
+  info.remote_address = peer_address(socket);
+  error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (!error) info.remote_host = counted_host(endpoint.address());
+  return info;
+}
+
 std::shared_ptr<AsioClientLink> new_link(Worker& worker, const Serving& serving) {
   return std::make_shared<AsioClientLink>(
       worker, serving.connections,
@@ -72,8 +83,7 @@ void log_refusal(const Serving& serving, const std::string& client, const Error&
 // Without HTTP nothing is asked before the acceptor is, and a refusal has no words.
 void become_link(Worker& worker, Serving& serving, tcp::socket socket) {
   const auto link = new_link(worker, serving);
-  const stream::LinkInfo info{.framing = serving.listen.framing,
-                              .remote_address = remote_address(socket)};
+  const stream::LinkInfo info = info_of(socket, serving.listen.framing);
   auto handler = serving.gate.admit(*link, info);
   if (!handler) return log_refusal(serving, info.remote_address, handler.error());
   if (!serving.connections->add_link(link)) link->abort();
@@ -199,10 +209,9 @@ asio::awaitable<bool> Opening::become_link(const RequestHead& request) {
     co_return false;
   }
   const auto link = new_link(worker_, *serving_);
-  const stream::LinkInfo info{.framing = stream::LinkInfo::Framing::WebSocket,
-                              .subprotocol = accepted->subprotocol,
-                              .path = serving_->listen.path,
-                              .remote_address = remote_address(socket_)};
+  stream::LinkInfo info = info_of(socket_, stream::LinkInfo::Framing::WebSocket);
+  info.subprotocol = accepted->subprotocol;
+  info.path = serving_->listen.path;
   auto handler = serving_->gate.admit(*link, info);
   if (!handler) {
     log_refusal(*serving_, info.remote_address, handler.error());

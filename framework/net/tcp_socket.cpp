@@ -5,8 +5,6 @@
 #include <boost/asio/error.hpp>
 #include <cerrno>
 
-#include "net/host_and_port.hpp"
-
 namespace spotmesh::net {
 
 using boost::asio::ip::tcp;
@@ -25,13 +23,6 @@ error_code last_error() { return {errno, boost::system::system_category()}; }
 bool is_shortage(const error_code& error) {
   return error == boost::asio::error::no_descriptors || error.value() == ENFILE ||
          error == boost::asio::error::no_buffer_space || error == boost::asio::error::no_memory;
-}
-
-std::string remote_address(const tcp::socket& socket) {
-  error_code error;
-  const auto endpoint = socket.remote_endpoint(error);
-  if (error) return "unknown";
-  return to_string({endpoint.address().to_string(), endpoint.port()});
 }
 
 }  // namespace spotmesh::net

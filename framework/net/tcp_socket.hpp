@@ -3,7 +3,6 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
-#include <string>
 
 namespace spotmesh::net {
 
@@ -16,8 +15,5 @@ int accept_tcp_socket(int listening);
 boost::system::error_code last_error();
 // Whether the system has no room for another connection, rather than that one had a fault.
 bool is_shortage(const boost::system::error_code& error);
-
-// The other end, as "127.0.0.1:51234"; "unknown" once the connection is gone.
-std::string remote_address(const boost::asio::ip::tcp::socket& socket);
 
 }  // namespace spotmesh::net

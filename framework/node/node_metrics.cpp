@@ -230,18 +230,29 @@ void add_sessions(std::vector<MetricFamily>& families, const stream::StreamMetri
            true,
            {},
            m.sessions_refused.value()},
+          {"spotmesh_stream_addresses_refused_total",
+           "clients that were turned away because there were too many of their address",
+           true,
+           {},
+           m.addresses_refused.value()},
           {closed, closed_help, true, {"reason", "client"}, m.closed_by_client.value()},
           {closed, closed_help, true, {"reason", "server"}, m.closed_by_server.value()},
           {closed, closed_help, true, {"reason", "replaced"}, m.closed_replaced.value()},
           {closed, closed_help, true, {"reason", "lost"}, m.closed_lost.value()},
           {closed, closed_help, true, {"reason", "protocol"}, m.closed_for_protocol.value()},
           {closed, closed_help, true, {"reason", "slow"}, m.closed_slow.value()},
+          {closed, closed_help, true, {"reason", "quota"}, m.closed_over_quota.value()},
           {closed, closed_help, true, {"reason", "shutdown"}, m.closed_for_shutdown.value()},
           {"spotmesh_stream_reading_paused_total",
            "how often a client was no longer read",
            true,
            {},
            m.reading_paused.value()},
+          {"spotmesh_stream_held_back_total",
+           "how often a client had used up its quota",
+           true,
+           {},
+           m.held_back.value()},
           {"spotmesh_stream_stale_bindings_total",
            "pushes and notices for a binding that is no longer the present one",
            true,
@@ -255,6 +266,8 @@ void add_traffic(std::vector<MetricFamily>& families, const stream::StreamMetric
   constexpr std::string_view bytes_help = "bytes from and to clients";
   constexpr std::string_view packets = "spotmesh_stream_packets_total";
   constexpr std::string_view packets_help = "packets from and to clients";
+  constexpr std::string_view dropped = "spotmesh_stream_pushes_dropped_total";
+  constexpr std::string_view dropped_help = "pushes that clients may miss and have missed, by why";
   add(families,
       {
           {bytes, bytes_help, true, {"direction", "in"}, m.bytes_in.value()},
@@ -264,6 +277,8 @@ void add_traffic(std::vector<MetricFamily>& families, const stream::StreamMetric
           {packets, packets_help, true, {"kind", "push"}, m.pushes_out.value()},
           {packets, packets_help, true, {"kind", "reply"}, m.replies_out.value()},
           {packets, packets_help, true, {"kind", "error_reply"}, m.error_replies_out.value()},
+          {dropped, dropped_help, true, {"reason", "superseded"}, m.pushes_superseded.value()},
+          {dropped, dropped_help, true, {"reason", "stale"}, m.pushes_stale.value()},
           {"spotmesh_stream_pushes_encoded_total",
            "encodings of pushes; a broadcast has one for many pushes",
            true,

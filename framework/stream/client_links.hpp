@@ -23,6 +23,9 @@ struct LinkInfo {
   std::string subprotocol;
   std::string path;
   std::string remote_address;  // "127.0.0.1:51234", for logs
+  // By which connections are counted: the address without its port, "127.0.0.1"; of IPv6 the
+  // network that a host can choose its addresses in, "2001:db8:1:2::/64". Empty: not known.
+  std::string remote_host;
 };
 
 // The sending half, owned by the ClientLinks implementation and alive until on_closed() has
@@ -45,6 +48,9 @@ class ClientLink {
   virtual void abort() = 0;
 };
 
+// What more than this waits for is a backlog: on_drained() tells of its end.
+inline constexpr std::size_t link_backlog_bytes = 64 * 1024;
+
 // The receiving half, implemented by the stream module. Calls for one link come one at a time, on
 // any thread.
 class ClientLinkHandler {
@@ -52,7 +58,7 @@ class ClientLinkHandler {
   virtual ~ClientLinkHandler() = default;
   // `bytes` are valid during the call only.
   virtual void on_bytes(ByteView bytes) = 0;
-  // A whole backlog that stood above a quarter of a mebibyte has drained below it.
+  // More than link_backlog_bytes stood unsent, and do not any more.
   virtual void on_drained() = 0;
   // The last call. `reason` is for logs ("closed by peer", "connection reset").
   virtual void on_closed(std::string_view reason) = 0;

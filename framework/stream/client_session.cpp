@@ -1,5 +1,6 @@
 #include "stream/client_session.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ ClientSession::ClientSession(std::shared_ptr<Gateway> gateway, ClientLink& link,
       gate_(gateway_->new_gate()),
       mailbox_(*this, *gate_, mailbox_bounds(gateway_->options)),
       outbound_(*this, link, gateway_->seams.clock, gateway_->options, gateway_->metrics),
-      reader_(*this, *protocol_, link, gateway_->seams.clock, gateway_->metrics),
+      reader_(*this, *protocol_, link, gateway_->seams.clock, gateway_->options, gateway_->metrics),
       bound_(gateway_->options.bound_actors),
       face_(*this, gateway_->make_caller(id_)),
       requests_(gateway_->options.requests_in_flight),
@@ -115,6 +116,10 @@ void ClientSession::begin_disconnect() {
     stalled = std::exchange(stall_wake_, {});
   }
   count_ending(ending_.reason.kind);
+  if (ending_.is_misconduct()) {
+    logger_.info(fmt::format("client closed with {}: {}", wire::to_string(ending_.close.code),
+                             ending_.reason.text));
+  }
   gateway_->seams.events.emit(
       {"session.closed", to_string(id_), {{"reason", ending_.reason.text}}});
   Lane lane = Lane::Application;
@@ -183,14 +188,15 @@ void ClientSession::count_ending(DisconnectReason::Kind kind) {
       return metrics.closed_for_protocol.add();
     case DisconnectReason::Kind::SlowClient:
       return metrics.closed_slow.add();
+    case DisconnectReason::Kind::QuotaExceeded:
+      return metrics.closed_over_quota.add();
     case DisconnectReason::Kind::Shutdown:
       return metrics.closed_for_shutdown.add();
   }
 }
 
-void ClientSession::on_slow_reader(std::size_t unsent_bytes) {
-  close(SessionEnding::slow_reader(
-      fmt::format("{} bytes wait for a client that does not read", unsent_bytes)));
+void ClientSession::on_slow_reader(std::string reason) {
+  close(SessionEnding::slow_reader(std::move(reason)));
 }
 
 Result<void> ClientSession::push(const Message& message) {
@@ -198,7 +204,12 @@ Result<void> ClientSession::push(const Message& message) {
   auto frame = gateway_->encodings.encode(*protocol_, message);
   if (!frame) return fail(frame.error());
   if (auto fits = protocol_->check_fits(*frame); !fits) return fits;
-  auto pushed = outbound_.push(*std::move(frame));
+  const wire::Delivery delivery = gateway_->delivery_of(message);
+  auto pushed =
+      delivery.is_reliable()
+          ? outbound_.push(*std::move(frame))
+          : outbound_.push(*std::move(frame), {message.descriptor()->id, delivery.only_latest,
+                                               std::chrono::milliseconds(delivery.drop_after_ms)});
   if (pushed) gateway_->metrics.pushes_out.add();
   return pushed;
 }

@@ -110,13 +110,15 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   bool can_resume() const override;
   void on_event(InboundEvent event) override;
   void on_ping(ByteView payload) override { outbound_.pong(protocol_->encode_pong(payload)); }
+  void on_held_back(Instant until) override;
+  void on_over_quota(std::string reason) override;
   void take_packet(InboundEvent& event);
   void take_refused(InboundEvent& event);
   // The request may be unanswered from now on. Empty: it was refused.
   std::optional<RequestKey> admit(wire::RequestSeq seq, std::optional<Instant>& deadline);
 
   // OutboundOwner
-  void on_slow_reader(std::size_t unsent_bytes) override;
+  void on_slow_reader(std::string reason) override;
   void on_close_due(SessionEnding ending) override { close(std::move(ending)); }
   void on_check_due(Instant when) override;
 
@@ -167,6 +169,7 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   std::atomic<bool> drops_what_waits_{false};
   std::atomic<bool> is_live_{true};
   std::atomic<bool> has_logged_error_{false};
+  std::atomic<bool> has_logged_quota_{false};
 
   mutable std::mutex mutex_;
   SessionLife life_;

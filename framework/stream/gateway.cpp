@@ -37,7 +37,8 @@ Gateway::Gateway(const objects::FrozenApplication& application, const objects::S
       make_caller(std::move(its_make_caller)),
       options(its_options),
       catalog(catalog_of(application, its_type)),
-      handshakes(std::make_unique<Handshakes>(its_options.handshakes)) {}
+      handshakes(std::make_unique<Handshakes>(its_options.handshakes)),
+      addresses(its_options.connections_per_address, its_options.proxies) {}
 
 Gateway::~Gateway() = default;
 
@@ -58,6 +59,33 @@ wire::WebSocketClose Gateway::no_room() const {
   return {wire::CloseCode::Overloaded,
           fmt::format("this server has {} sessions, which is the most; try again later",
                       options.sessions)};
+}
+
+wire::Delivery Gateway::delivery_of(const Message& message) const {
+  if (catalog.is_all_reliable()) return {};
+  const wire::CatalogPacket* known = catalog.find(message.descriptor()->id);
+  return known == nullptr ? wire::Delivery{} : known->delivery;
+}
+
+std::optional<AddressCounts::Place> Gateway::place_for(std::string_view address) {
+  auto place = addresses.take(address);
+  if (place.has_value()) return place;
+  metrics.addresses_refused.add();
+  if (addresses.is_news(address)) {
+    seams.log.write(
+        LogLevel::Warning, "session",
+        "clients of an address are turned away: it has as many connections as it may",
+        {{"address", std::string(address)},
+         {"stream.connections_per_address", std::to_string(options.connections_per_address)}});
+  }
+  return place;
+}
+
+wire::WebSocketClose Gateway::too_many_of_address() const {
+  return {wire::CloseCode::Overloaded,
+          fmt::format("there are {} connections from your address, which is the most; try again "
+                      "later",
+                      options.connections_per_address)};
 }
 
 objects::BindingIdentity Gateway::next_binding(const SessionId& session) {

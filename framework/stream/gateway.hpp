@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spotmesh/ids.hpp>
@@ -22,6 +24,7 @@
 #include "runtime/scheduler.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/timers.hpp"
+#include "stream/address_counts.hpp"
 #include "stream/push_encodings.hpp"
 #include "stream/session_directory.hpp"
 #include "stream/stream_metrics.hpp"
@@ -73,12 +76,20 @@ class Gateway {
   PushEncodings encodings{metrics.pushes_encoded};
   SessionDirectory sessions;
   const std::unique_ptr<Handshakes> handshakes;
+  AddressCounts addresses;
   std::atomic<bool> is_stopping{false};
 
+  // What a client may miss of that packet, which the application names.
+  wire::Delivery delivery_of(const Message& message) const;
   // Whether there may be another session. Counts and logs what there is no room for.
   bool has_room();
   // What a client is told for which there is none.
   wire::WebSocketClose no_room() const;
+  // A place for one more connection of that address, nothing when it has as many as it may. Counts
+  // and logs what is refused.
+  std::optional<AddressCounts::Place> place_for(std::string_view address);
+  // What a client is told for which there is none.
+  wire::WebSocketClose too_many_of_address() const;
   // The identity of a new binding of that session.
   objects::BindingIdentity next_binding(const SessionId& session);
   // Whether the binding names a session of this run of the node.

@@ -25,6 +25,7 @@ void ClientSession::Timer::on_timer(Instant) {
 
 void ClientSession::check_deadlines() {
   const Instant now = gateway_->seams.clock.now();
+  if (reader_.held_back_until().has_value()) reader_.resume();
   expire_requests(now);
   check_replaced(now);
   check_heartbeat(now);
@@ -88,6 +89,7 @@ void ClientSession::rearm(Instant now, std::optional<Instant> outbound_check) {
   armed_for_.reset();
   arm_locked(heard + (pinged_after_ == heard ? 2 : 1) * interval);
   if (partial_since.has_value()) arm_locked(*partial_since + 2 * interval);
+  if (const auto held_back = reader_.held_back_until()) arm_locked(*held_back);
   if (outbound_check.has_value()) arm_locked(*outbound_check);
   if (replaced_close_at_.has_value()) arm_locked(*replaced_close_at_);
   if (const auto deadline = requests_.next_deadline()) arm_locked(*deadline);

@@ -36,6 +36,10 @@ SessionEnding SessionEnding::slow_reader(std::string reason) {
   return {{Kind::SlowClient, reason}, {CloseCode::SlowReader, std::move(reason)}};
 }
 
+SessionEnding SessionEnding::over_quota(std::string reason) {
+  return {{Kind::QuotaExceeded, reason}, {CloseCode::QuotaExceeded, std::move(reason)}};
+}
+
 SessionEnding SessionEnding::shutdown(std::string reason) {
   return {{Kind::Shutdown, reason}, {CloseCode::GoingAway, std::move(reason)}};
 }
@@ -57,10 +61,16 @@ bool SessionEnding::runs_what_waits() const {
     case Kind::ServerClosed:
     case Kind::Replaced:
     case Kind::SlowClient:
+    case Kind::QuotaExceeded:
     case Kind::Shutdown:
       return false;
   }
   return false;
+}
+
+bool SessionEnding::is_misconduct() const {
+  return reason.kind == Kind::ProtocolError || reason.kind == Kind::SlowClient ||
+         reason.kind == Kind::QuotaExceeded;
 }
 
 }  // namespace spotmesh::stream

@@ -20,6 +20,7 @@ struct SessionEnding {
   static SessionEnding unresponsive(std::string reason);
   static SessionEnding broke_protocol(wire::WebSocketClose close);
   static SessionEnding slow_reader(std::string reason);
+  static SessionEnding over_quota(std::string reason);
   static SessionEnding shutdown(std::string reason);
   static SessionEnding failed(std::string reason);
   static SessionEnding link_lost(std::string reason);
@@ -27,6 +28,8 @@ struct SessionEnding {
   // Whether packets that were taken before the end are handled still: they are when it was the
   // client's side that ended, for it may have said good-bye with them.
   bool runs_what_waits() const;
+  // The client broke a rule or a bound, which whoever reads the log should know.
+  bool is_misconduct() const;
 };
 
 }  // namespace spotmesh::stream

@@ -1,6 +1,7 @@
 #include "stream/session_outbound.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,14 @@ namespace {
 
 // A pong waits while more than this stands unsent, so that pings cannot fill the backlog.
 constexpr std::size_t pong_backlog_bytes = 16 * 1024;
+
+std::int64_t in_seconds(Duration time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+std::string does_not_read(std::size_t unsent_bytes) {
+  return fmt::format("{} bytes wait for a client that does not read", unsent_bytes);
+}
 
 Error ended_error() { return Error::unavailable("the client's session has ended"); }
 
@@ -25,7 +34,7 @@ class SessionOutbound::Batch final : public runtime::Flushable {
   static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
-  std::vector<SharedBytes> frames;
+  Said said;
   std::size_t bytes = 0;
   std::optional<SessionEnding> ending;
 
@@ -41,27 +50,41 @@ SessionOutbound::SessionOutbound(OutboundOwner& owner, ClientLink& link,
       clock_(clock),
       most_unsent_bytes_(options.outbound_bytes),
       slow_reader_time_(options.slow_reader_time),
+      outbound_age_(options.outbound_age),
       metrics_(metrics),
-      link_(&link) {}
+      link_(&link),
+      perishable_(options.outbound_bytes, metrics) {}
 
 SessionOutbound::~SessionOutbound() = default;
 
-Result<void> SessionOutbound::push(SharedBytes frame) { return add(std::move(frame), Bound::Turn); }
-
-bool SessionOutbound::answer(SharedBytes frame) {
-  return add(std::move(frame), Bound::None).has_value();
+Result<void> SessionOutbound::push(SharedBytes frame) {
+  return add(std::move(frame), {}, Bound::Turn);
 }
 
-Result<void> SessionOutbound::add(SharedBytes frame, Bound bound) {
+Result<void> SessionOutbound::push(SharedBytes frame, const PerishablePush& perishable) {
+  return add(std::move(frame), perishable, Bound::Turn);
+}
+
+bool SessionOutbound::answer(SharedBytes frame) {
+  return add(std::move(frame), {}, Bound::None).has_value();
+}
+
+void SessionOutbound::Said::add(SharedBytes frame, const std::optional<PerishablePush>& push) {
+  if (push.has_value()) perishable.emplace_back(frames.size(), *push);
+  frames.push_back(std::move(frame));
+}
+
+Result<void> SessionOutbound::add(SharedBytes frame,
+                                  const std::optional<PerishablePush>& perishable, Bound bound) {
   runtime::Turn* turn = runtime::Turn::current();
   if (turn == nullptr) {
     Findings findings;
     {
       std::lock_guard lock(mutex_);
       if (is_ended_locked()) return fail(ended_error());
-      std::vector<SharedBytes> frames;
-      frames.push_back(std::move(frame));
-      findings = write_locked(std::move(frames));
+      Said said;
+      said.add(std::move(frame), perishable);
+      findings = write_locked(std::move(said));
     }
     act_on(findings);
     return {};
@@ -76,7 +99,7 @@ Result<void> SessionOutbound::add(SharedBytes frame, Bound bound) {
                     batch.bytes)));
   }
   batch.bytes += frame.size();
-  batch.frames.push_back(std::move(frame));
+  batch.said.add(std::move(frame), perishable);
   turn->flush_at_end(batch);
   return {};
 }
@@ -97,10 +120,8 @@ void SessionOutbound::pong(SharedBytes frame) {
     std::lock_guard lock(mutex_);
     if (is_ended_locked()) return;
     waiting_pong_ = std::move(frame);
-    std::vector<SharedBytes> frames;
-    take_pong_locked(frames, link_->unsent_bytes());
-    if (frames.empty()) return;
-    findings = write_locked(std::move(frames));
+    if (link_->unsent_bytes() > pong_backlog_bytes) return;
+    findings = write_locked({});
   }
   act_on(findings);
 }
@@ -110,7 +131,9 @@ void SessionOutbound::write_now(SharedBytes frame) {
   {
     std::lock_guard lock(mutex_);
     if (is_ended_locked()) return;
-    findings = write_locked({std::move(frame)});
+    Said said;
+    said.add(std::move(frame), {});
+    findings = write_locked(std::move(said));
   }
   act_on(findings);
 }
@@ -121,8 +144,8 @@ void SessionOutbound::finish(SharedBytes close_frame) {
   if (is_ended_locked()) return;
   is_finished_ = true;
   dropped.swap(batches_);
-  metrics_.bytes_out.add(static_cast<std::int64_t>(close_frame.size()));
-  link_->send({std::move(close_frame)});
+  perishable_.clear();
+  hand_over_locked({std::move(close_frame)});
   link_->close_after_flush();
 }
 
@@ -147,9 +170,7 @@ void SessionOutbound::on_drained() {
   std::lock_guard lock(mutex_);
   if (is_ended_locked()) return;
   over_since_.reset();
-  std::vector<SharedBytes> frames;
-  take_pong_locked(frames, 0);
-  if (!frames.empty()) link_->send(std::move(frames));
+  hand_over_locked(choose_locked({}, link_->unsent_bytes()));
 }
 
 std::optional<Instant> SessionOutbound::check(Instant now) {
@@ -157,16 +178,25 @@ std::optional<Instant> SessionOutbound::check(Instant now) {
   {
     std::lock_guard lock(mutex_);
     if (is_ended_locked()) return std::nullopt;
-    findings.unsent_bytes = link_->unsent_bytes();
-    findings.is_slow = is_slow_locked(findings.unsent_bytes, now);
-    std::vector<SharedBytes> frames;
-    take_pong_locked(frames, findings.unsent_bytes);
-    if (!frames.empty()) link_->send(std::move(frames));
-    if (!findings.is_slow && over_since_.has_value()) {
-      findings.check_at = *over_since_ + slow_reader_time_;
+    const std::size_t unsent_bytes = link_->unsent_bytes();
+    if (is_slow_locked(unsent_bytes, now)) {
+      findings.slowness = does_not_read(unsent_bytes);
+    } else if (is_old_locked(unsent_bytes, now)) {
+      findings.slowness = fmt::format("the client has not read for {} s, and {} bytes wait for it",
+                                      in_seconds(now - mark_->at), unsent_bytes);
+    }
+    hand_over_locked(choose_locked({}, unsent_bytes));
+    if (over_since_.has_value()) findings.check_at = *over_since_ + slow_reader_time_;
+    if (mark_.has_value()) {
+      const Instant old_at = mark_->at + outbound_age_;
+      findings.check_at =
+          findings.check_at.has_value() ? std::min(*findings.check_at, old_at) : old_at;
     }
   }
-  if (findings.is_slow) owner_.on_slow_reader(findings.unsent_bytes);
+  if (findings.slowness.has_value()) {
+    owner_.on_slow_reader(*std::move(findings.slowness));
+    return std::nullopt;
+  }
   return findings.check_at;
 }
 
@@ -192,32 +222,60 @@ void SessionOutbound::flush(Batch& batch) {
     flushed = std::move(found->second);
     batches_.erase(found);
     ending = std::move(batch.ending);
-    if (!batch.frames.empty()) findings = write_locked(std::move(batch.frames));
+    if (!batch.said.frames.empty()) findings = write_locked(std::move(batch.said));
   }
   act_on(findings);
   if (ending.has_value()) owner_.on_close_due(*std::move(ending));
 }
 
-SessionOutbound::Findings SessionOutbound::write_locked(std::vector<SharedBytes> frames) {
+SessionOutbound::Findings SessionOutbound::write_locked(Said said) {
   Findings findings;
-  findings.unsent_bytes = link_->unsent_bytes();
-  const bool is_over = findings.unsent_bytes > most_unsent_bytes_;
-  if (findings.unsent_bytes >= 2 * most_unsent_bytes_ ||
-      (is_over && is_slow_locked(findings.unsent_bytes, clock_.now()))) {
-    findings.is_slow = true;
+  const std::size_t unsent_bytes = link_->unsent_bytes();
+  const bool is_over = unsent_bytes > most_unsent_bytes_;
+  if (unsent_bytes >= 2 * most_unsent_bytes_ ||
+      (is_over && is_slow_locked(unsent_bytes, clock_.now()))) {
+    findings.slowness = does_not_read(unsent_bytes);
     return findings;
   }
   if (!is_over) over_since_.reset();
-  take_pong_locked(frames, findings.unsent_bytes);
-  for (const SharedBytes& frame : frames) {
-    metrics_.bytes_out.add(static_cast<std::int64_t>(frame.size()));
-  }
-  link_->send(std::move(frames));
+  hand_over_locked(choose_locked(std::move(said), unsent_bytes));
   if (!over_since_.has_value() && link_->unsent_bytes() > most_unsent_bytes_) {
     over_since_ = clock_.now();
     findings.check_at = *over_since_ + slow_reader_time_;
   }
   return findings;
+}
+
+std::vector<SharedBytes> SessionOutbound::choose_locked(Said said, std::size_t unsent_bytes) {
+  const bool is_backlog = unsent_bytes > link_backlog_bytes;
+  const bool is_held = is_backlog && !said.perishable.empty();
+  const bool is_released = !is_backlog && !perishable_.empty();
+  std::vector<SharedBytes> chosen;
+  if (!is_held && !is_released) {
+    chosen = std::move(said.frames);
+  } else {
+    if (is_released) perishable_.take(clock_.now(), chosen);
+    auto next = said.perishable.begin();
+    for (std::size_t index = 0; index < said.frames.size(); ++index) {
+      SharedBytes& frame = said.frames[index];
+      if (is_held && next != said.perishable.end() && next->first == index) {
+        perishable_.keep((next++)->second, std::move(frame), clock_.now(), chosen);
+      } else {
+        chosen.push_back(std::move(frame));
+      }
+    }
+  }
+  take_pong_locked(chosen, unsent_bytes);
+  return chosen;
+}
+
+void SessionOutbound::hand_over_locked(std::vector<SharedBytes> frames) {
+  if (frames.empty()) return;
+  std::size_t bytes = 0;
+  for (const SharedBytes& frame : frames) bytes += frame.size();
+  handed_over_bytes_ += static_cast<std::int64_t>(bytes);
+  metrics_.bytes_out.add(static_cast<std::int64_t>(bytes));
+  link_->send(std::move(frames));
 }
 
 bool SessionOutbound::is_slow_locked(std::size_t unsent_bytes, Instant now) {
@@ -229,13 +287,22 @@ bool SessionOutbound::is_slow_locked(std::size_t unsent_bytes, Instant now) {
   return now - *over_since_ >= slow_reader_time_;
 }
 
+// One mark tells enough: when all that was handed over before it has been sent, the next is made.
+bool SessionOutbound::is_old_locked(std::size_t unsent_bytes, Instant now) {
+  const std::int64_t sent_bytes = handed_over_bytes_ - static_cast<std::int64_t>(unsent_bytes);
+  if (mark_.has_value() && sent_bytes < mark_->bytes) return now - mark_->at >= outbound_age_;
+  mark_.reset();
+  if (unsent_bytes > 0) mark_ = Mark{handed_over_bytes_, now};
+  return false;
+}
+
 void SessionOutbound::take_pong_locked(std::vector<SharedBytes>& frames, std::size_t unsent_bytes) {
   if (waiting_pong_.empty() || unsent_bytes > pong_backlog_bytes) return;
   frames.push_back(std::exchange(waiting_pong_, {}));
 }
 
 void SessionOutbound::act_on(const Findings& findings) {
-  if (findings.is_slow) owner_.on_slow_reader(findings.unsent_bytes);
+  if (findings.slowness.has_value()) owner_.on_slow_reader(*findings.slowness);
   if (findings.check_at.has_value()) owner_.on_check_due(*findings.check_at);
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "runtime/ref_counted.hpp"
 #include "runtime/turn.hpp"
 #include "stream/client_links.hpp"
+#include "stream/perishable_frames.hpp"
 #include "stream/session_ending.hpp"
 #include "stream/stream_metrics.hpp"
 #include "stream/stream_options.hpp"
@@ -25,7 +28,7 @@ namespace spotmesh::stream {
 class OutboundOwner : public runtime::RefCounted {
  public:
   // The client has not read for too long, or has left too much standing.
-  virtual void on_slow_reader(std::size_t unsent_bytes) = 0;
+  virtual void on_slow_reader(std::string reason) = 0;
   // A turn that asked for the end has ended.
   virtual void on_close_due(SessionEnding ending) = 0;
   // check() is to be called at that moment.
@@ -37,8 +40,9 @@ class OutboundOwner : public runtime::RefCounted {
 // outside a turn leaves at once.
 //
 // A client is slow when more than StreamOptions::outbound_bytes have stood unsent for
-// slow_reader_time, or when twice as many stand unsent as something is to be added. What one turn
-// says does not count before it was handed to the link, so a burst makes nobody slow.
+// slow_reader_time, when twice as many stand unsent as something is to be added, or when any byte
+// has stood unsent for outbound_age. What one turn says does not count before it was handed to the
+// link, so a burst makes nobody slow.
 class SessionOutbound {
  public:
   // All of it outlives this object, `link` until link_gone().
@@ -49,6 +53,9 @@ class SessionOutbound {
   // Unavailable when the session has ended; CapacityExceeded when this turn has said too much to
   // this client already.
   Result<void> push(SharedBytes frame);
+  // The same, of a push that may be missed: while a backlog stands it waits here, where newer ones
+  // take its place and time drops it, and others overtake it.
+  Result<void> push(SharedBytes frame, const PerishablePush& perishable);
   // Replies are few (RequestTable), so the turn's bound does not hold for them. False when the
   // session has ended.
   bool answer(SharedBytes frame);
@@ -74,20 +81,34 @@ class SessionOutbound {
 
  private:
   class Batch;
+  // Frames in their order, and which of them may be missed.
+  struct Said {
+    std::vector<SharedBytes> frames;
+    std::vector<std::pair<std::size_t, PerishablePush>> perishable;  // by index into `frames`
+    void add(SharedBytes frame, const std::optional<PerishablePush>& push);
+  };
   enum class Bound : bool { None, Turn };
   // What a write has shown, to be acted on when the lock is let go of.
   struct Findings {
-    bool is_slow = false;
-    std::size_t unsent_bytes = 0;
+    std::optional<std::string> slowness;  // why the client is slow
     std::optional<Instant> check_at;
   };
+  // All that had been handed to the link at a moment.
+  struct Mark {
+    std::int64_t bytes = 0;
+    Instant at;
+  };
 
-  Result<void> add(SharedBytes frame, Bound bound);
+  Result<void> add(SharedBytes frame, const std::optional<PerishablePush>& perishable, Bound bound);
   bool is_ended_locked() const { return link_ == nullptr || is_finished_; }
   Batch& batch_of_locked(const runtime::Turn& turn);
   void flush(Batch& batch);
-  Findings write_locked(std::vector<SharedBytes> frames);
+  Findings write_locked(Said said);
+  // What is to be handed over now of what waits and is new.
+  std::vector<SharedBytes> choose_locked(Said said, std::size_t unsent_bytes);
+  void hand_over_locked(std::vector<SharedBytes> frames);
   bool is_slow_locked(std::size_t unsent_bytes, Instant now);
+  bool is_old_locked(std::size_t unsent_bytes, Instant now);
   void take_pong_locked(std::vector<SharedBytes>& frames, std::size_t unsent_bytes);
   void act_on(const Findings& findings);
 
@@ -95,6 +116,7 @@ class SessionOutbound {
   const runtime::Clock& clock_;
   const std::size_t most_unsent_bytes_;
   const Duration slow_reader_time_;
+  const Duration outbound_age_;
   StreamMetrics& metrics_;
 
   mutable std::mutex mutex_;
@@ -102,7 +124,10 @@ class SessionOutbound {
   bool is_finished_ = false;
   std::vector<std::pair<const runtime::Turn*, runtime::Ref<Batch>>> batches_;
   std::optional<Instant> over_since_;  // more than most_unsent_bytes_ stand unsent
+  std::int64_t handed_over_bytes_ = 0;
+  std::optional<Mark> mark_;  // not all of it has been sent yet
   SharedBytes waiting_pong_;
+  PerishableFrames perishable_;
 };
 
 }  // namespace spotmesh::stream

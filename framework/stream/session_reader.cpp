@@ -5,19 +5,23 @@
 namespace spotmesh::stream {
 
 SessionReader::SessionReader(ReaderListener& listener, SessionProtocol& protocol, ClientLink& link,
-                             const runtime::Clock& clock, StreamMetrics& metrics)
+                             const runtime::Clock& clock, const StreamOptions& options,
+                             StreamMetrics& metrics)
     : listener_(listener),
       protocol_(protocol),
       clock_(clock),
       metrics_(metrics),
       link_(&link),
+      quota_(options),
       last_heard_(clock.now().since_origin.count()) {}
 
 void SessionReader::on_bytes(ByteView bytes) {
   std::lock_guard lock(mutex_);
   if (is_stopped_.load()) return;
   metrics_.bytes_in.add(static_cast<std::int64_t>(bytes.size()));
-  note_heard(clock_.now());
+  const Instant now = clock_.now();
+  note_heard(now);
+  quota_.take_bytes(bytes.size(), now);
   if (is_paused_.load()) {
     leftover_.insert(leftover_.end(), bytes.begin(), bytes.end());
   } else {
@@ -29,10 +33,19 @@ void SessionReader::resume() {
   if (!is_paused_.load()) return;
   std::lock_guard lock(mutex_);
   if (!is_paused_.load() || is_stopped_.load() || link_ == nullptr) return;
+  const Instant now = clock_.now();
+  if (const auto until = held_back_until(); until.has_value()) {
+    if (now < *until) return;
+    held_back_until_.store(never, std::memory_order_relaxed);
+    if (!quota_.release(now)) return listener_.on_over_quota(quota_.breach());
+  }
+  // Said first, then looked: whoever makes room now sees it, or is seen.
+  waits_for_listener_.store(true);
   if (!listener_.can_resume()) return;
   const Bytes left = std::exchange(leftover_, {});
+  waits_for_listener_.store(false);
   is_paused_.store(false);
-  note_heard(clock_.now());
+  note_heard(now);
   read_locked(left);
   if (!is_paused_.load() && !is_stopped_.load()) link_->resume_reading();
 }
@@ -44,35 +57,44 @@ void SessionReader::link_gone() {
   leftover_ = {};
 }
 
-std::optional<Instant> SessionReader::partial_since() const {
-  const Duration::rep since = partial_since_.load(std::memory_order_relaxed);
-  if (since == never) return std::nullopt;
-  return Instant{Duration(since)};
-}
-
 void SessionReader::read_locked(ByteView input) {
   while (!decode_locked(input)) {
-    // Said first, then looked again: whoever makes room now sees the pause, or is seen.
-    is_paused_.store(true);
-    if (!listener_.can_take()) {
-      leftover_.assign(input.begin(), input.end());
-      metrics_.reading_paused.add();
-      if (link_ != nullptr) link_->pause_reading();
-      return;
-    }
-    is_paused_.store(false);
+    if (!must_wait_locked()) continue;
+    leftover_.assign(input.begin(), input.end());
+    metrics_.reading_paused.add();
+    if (link_ != nullptr) link_->pause_reading();
+    return;
   }
 }
 
+bool SessionReader::must_wait_locked() {
+  is_paused_.store(true);
+  if (const Instant now = last_heard(); !quota_.has_room(now)) {
+    const Instant until = quota_.hold(now);
+    held_back_until_.store(until.since_origin.count(), std::memory_order_relaxed);
+    metrics_.held_back.add();
+    listener_.on_held_back(until);
+    return true;
+  }
+  // Said first, then looked again: whoever makes room now sees the pause, or is seen.
+  waits_for_listener_.store(true);
+  if (!listener_.can_take()) return true;
+  waits_for_listener_.store(false);
+  is_paused_.store(false);
+  return false;
+}
+
 bool SessionReader::decode_locked(ByteView& input) {
+  const Instant now = last_heard();
   bool has_ended_one = false;
   bool is_used_up = false;
-  while (!is_stopped_.load() && listener_.can_take()) {
+  while (!is_stopped_.load() && listener_.can_take() && quota_.has_room(now)) {
     InboundEvent event = protocol_.next(input);
     if (event.kind == InboundEvent::Kind::NeedMoreBytes) {
       is_used_up = true;
       break;
     }
+    quota_.take_message(now);
     if (event.kind == InboundEvent::Kind::Ping) {
       ping_.emplace(event.payload.begin(), event.payload.end());
       continue;

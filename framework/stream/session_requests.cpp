@@ -101,6 +101,18 @@ void ClientSession::take_refused(InboundEvent& event) {
   log_first(error);
 }
 
+void ClientSession::on_held_back(Instant until) {
+  if (!has_logged_quota_.exchange(true)) {
+    logger_.info("client is held back: it sends more than its quota; said once for each session");
+  }
+  std::lock_guard lock(mutex_);
+  arm_locked(until);
+}
+
+void ClientSession::on_over_quota(std::string reason) {
+  close(SessionEnding::over_quota(std::move(reason)));
+}
+
 bool ClientSession::is_pending(const RequestKey& request) const {
   std::lock_guard lock(mutex_);
   return requests_.has(request);
@@ -147,7 +159,7 @@ void ClientSession::packet_done() {
 
 // Reading goes on off the session's turn, which has other things to do.
 void ClientSession::wake_reader() {
-  if (!reader_.is_paused() || !can_resume()) return;
+  if (!reader_.waits_for_listener() || !can_resume()) return;
   gateway_->seams.strand.post([self = Ref(this)] { self->reader_.resume(); });
 }
 

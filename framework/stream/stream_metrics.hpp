@@ -11,6 +11,7 @@ struct StreamMetrics {
   Count sessions;  // open now; goes down, too
   Count sessions_opened;
   Count sessions_refused;    // turned away because the gateway was full
+  Count addresses_refused;   // turned away because there were too many of their address
   Count handshakes;          // connections that have not said Hello; goes down, too
   Count handshakes_refused;  // broke the protocol, or do not fit this server's schema
   Count handshakes_expired;  // said nothing in time, or had to make room for others
@@ -21,6 +22,7 @@ struct StreamMetrics {
   Count closed_lost;
   Count closed_for_protocol;
   Count closed_slow;
+  Count closed_over_quota;
   Count closed_for_shutdown;
 
   Count bytes_in;
@@ -28,7 +30,9 @@ struct StreamMetrics {
   Count requests_in;
   Count one_way_in;
   Count pushes_out;
-  Count pushes_encoded;  // fewer than pushes_out where broadcasts share a frame
+  Count pushes_encoded;     // fewer than pushes_out where broadcasts share a frame
+  Count pushes_superseded;  // a newer one took their place before they were sent
+  Count pushes_stale;       // their time was over before they were sent
   Count replies_out;
   Count error_replies_out;
 
@@ -45,6 +49,7 @@ struct StreamMetrics {
   Count orphaned_replies;  // came after the session had ended
   Count dropped_packets;   // waited when the session ended, or no longer mattered
   Count reading_paused;    // how often a client was no longer read
+  Count held_back;         // how often a client had used up its quota
   Count stale_bindings;    // pushes, replacements and notices for a binding that is not the present
 };
 

@@ -16,18 +16,21 @@ constexpr std::size_t most_refused_links = 256;
 
 class StreamServer::SessionLink final : public ClientLinkHandler {
  public:
-  explicit SessionLink(SessionDirectory::SessionRef session) : session_(std::move(session)) {}
+  SessionLink(SessionDirectory::SessionRef session, AddressCounts::Place place)
+      : session_(std::move(session)), place_(std::move(place)) {}
   void on_bytes(ByteView bytes) override { session_->on_bytes(bytes); }
   void on_drained() override { session_->on_drained(); }
   void on_closed(std::string_view reason) override { session_->on_link_closed(reason); }
 
  private:
   SessionDirectory::SessionRef session_;
+  AddressCounts::Place place_;
 };
 
 class StreamServer::HandshakeLink final : public ClientLinkHandler {
  public:
-  explicit HandshakeLink(runtime::Ref<Handshake> handshake) : handshake_(std::move(handshake)) {}
+  HandshakeLink(runtime::Ref<Handshake> handshake, AddressCounts::Place place)
+      : handshake_(std::move(handshake)), place_(std::move(place)) {}
   void on_bytes(ByteView bytes) override {
     if (session_) return session_->on_bytes(bytes);
     session_ = handshake_->on_bytes(bytes);
@@ -44,6 +47,7 @@ class StreamServer::HandshakeLink final : public ClientLinkHandler {
  private:
   runtime::Ref<Handshake> handshake_;  // until there is a session
   SessionDirectory::SessionRef session_;
+  AddressCounts::Place place_;
 };
 
 class StreamServer::RefusedLink final : public ClientLinkHandler {
@@ -74,29 +78,31 @@ Result<std::shared_ptr<ClientLinkHandler>> StreamServer::on_link(ClientLink& lin
   if (gateway_->is_stopping.load()) return fail(Error::shutting_down(stopping_reason));
   auto protocol = make_protocol(info, gateway_->catalog, gateway_->options);
   if (!protocol) return fail(protocol.error());
-  if (!gateway_->has_room()) {
-    if (refused_links_->fetch_add(1) < most_refused_links) return turn_away(link, **protocol);
-    refused_links_->fetch_sub(1);
-    return fail(Error::capacity_exceeded("this server has no room for another session"));
-  }
+  if (!gateway_->has_room()) return turn_away(link, **protocol, gateway_->no_room());
+  auto place = gateway_->place_for(info.remote_host);
+  if (!place.has_value()) return turn_away(link, **protocol, gateway_->too_many_of_address());
   if ((*protocol)->begins_with_hello()) {
     const auto handshake =
         runtime::make_ref<Handshake>(gateway_, link, info.remote_address, *std::move(protocol));
     handshake->start();
     if (gateway_->is_stopping.load()) handshake->shut_down(stopping_reason);
-    return std::make_shared<HandshakeLink>(handshake);
+    return std::make_shared<HandshakeLink>(handshake, *std::move(place));
   }
   const auto session =
       runtime::make_ref<ClientSession>(gateway_, link, info.remote_address, *std::move(protocol));
   session->start();
   // stop() may have looked at the sessions just before this one was among them.
   if (gateway_->is_stopping.load()) session->close(SessionEnding::shutdown(stopping_reason));
-  return std::make_shared<SessionLink>(session);
+  return std::make_shared<SessionLink>(session, *std::move(place));
 }
 
-std::shared_ptr<ClientLinkHandler> StreamServer::turn_away(ClientLink& link,
-                                                           const SessionProtocol& protocol) {
-  link.send({protocol.encode_close(gateway_->no_room())});
+Result<std::shared_ptr<ClientLinkHandler>> StreamServer::turn_away(
+    ClientLink& link, const SessionProtocol& protocol, const wire::WebSocketClose& close) {
+  if (refused_links_->fetch_add(1) >= most_refused_links) {
+    refused_links_->fetch_sub(1);
+    return fail(Error::capacity_exceeded(close.reason));
+  }
+  link.send({protocol.encode_close(close)});
   link.close_after_flush();
   return std::make_shared<RefusedLink>(refused_links_);
 }

@@ -34,8 +34,9 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
                const StreamOptions& options = {});
   ~StreamServer() override;
 
-  // Beyond the bound of sessions a link is taken, told 4006 and closed, so that a browser can show
-  // why. ShuttingDown after stop(); CapacityExceeded when too many are being told.
+  // Beyond the bound of sessions, or of connections from one address, a link is taken, told 4006
+  // and closed, so that a browser can show why. ShuttingDown after stop(); CapacityExceeded when
+  // too many are being told.
   Result<std::shared_ptr<ClientLinkHandler>> on_link(ClientLink& link,
                                                      const LinkInfo& info) override;
 
@@ -66,7 +67,10 @@ class StreamServer final : public LinkAcceptor, public objects::SessionRoutes {
 
   // Null when the binding names no living session of this run of the node.
   SessionDirectory::SessionRef session_of(const objects::BindingIdentity& binding) const;
-  std::shared_ptr<ClientLinkHandler> turn_away(ClientLink& link, const SessionProtocol& protocol);
+  // Tells the client why, and closes; CapacityExceeded when too many are being told.
+  Result<std::shared_ptr<ClientLinkHandler>> turn_away(ClientLink& link,
+                                                       const SessionProtocol& protocol,
+                                                       const wire::WebSocketClose& close);
 
   const std::shared_ptr<Gateway> gateway_;
   const std::shared_ptr<std::atomic<std::size_t>> refused_links_;  // being told so

@@ -45,6 +45,7 @@ Result<std::shared_ptr<SimConnection>> SimClientLinks::connect(SimPeer& peer,
   info.subprotocol = subprotocol;
   info.path = web_socket_.options.path;
   info.remote_address = remote_address;
+  info.remote_host = remote_address.substr(0, remote_address.find(':'));
   return enter(peer, web_socket_, info);
 }
 
@@ -53,6 +54,7 @@ Result<std::shared_ptr<SimConnection>> SimClientLinks::connect_tcp(
   stream::LinkInfo info;
   info.framing = stream::LinkInfo::Framing::LengthPrefixed;
   info.remote_address = remote_address;
+  info.remote_host = remote_address.substr(0, remote_address.find(':'));
   return enter(peer, tcp_, info);
 }
 

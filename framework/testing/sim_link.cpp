@@ -7,8 +7,6 @@
 namespace spotmesh::testing {
 namespace {
 
-// A backlog that stood above this and falls to it is reported by on_drained().
-constexpr std::size_t drained_below_bytes = 256 * 1024;
 // How long a client that does not read can keep a link that is to be closed.
 constexpr Duration longest_flush = std::chrono::seconds(5);
 // One read in so many ends in the middle of a piece.
@@ -30,7 +28,7 @@ void SimLink::send(std::vector<SharedBytes> batch) {
     unsent_bytes_ += bytes.size();
     outbound_.push_back(std::move(bytes));
   }
-  was_above_ = was_above_ || unsent_bytes_ > drained_below_bytes;
+  was_above_ = was_above_ || unsent_bytes_ > stream::link_backlog_bytes;
   put_on_wire();
 }
 
@@ -139,7 +137,7 @@ void SimLink::put_on_wire() {
 }
 
 void SimLink::report_drained() {
-  if (!was_above_ || unsent_bytes_ > drained_below_bytes) return;
+  if (!was_above_ || unsent_bytes_ > stream::link_backlog_bytes) return;
   was_above_ = false;
   later([this] {
     if (handler_ != nullptr) handler_->on_drained();

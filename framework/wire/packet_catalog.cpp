@@ -43,7 +43,9 @@ void PacketCatalog::add(const PacketDescriptor& descriptor) {
     throw ConfigurationError("the binary schema of packet " + std::string(descriptor.name) +
                              " does not have it; compile its .fbs with spotmesh-packetc again");
   }
-  const auto [place, is_new] = by_name_.emplace(descriptor.name, CatalogPacket{&descriptor, shape});
+  const auto [place, is_new] =
+      by_name_.emplace(descriptor.name, CatalogPacket{&descriptor, shape, shape->delivery});
+  is_all_reliable_ = is_all_reliable_ && shape->delivery.is_reliable();
   by_id_.emplace(descriptor.id.value, &place->second);
   prints_.add(*shape);
 }

@@ -11,6 +11,7 @@
 
 #include <spotmesh/packet.hpp>
 
+#include "wire/delivery.hpp"
 #include "wire/schema_prints.hpp"
 
 namespace spotmesh::wire {
@@ -22,6 +23,7 @@ class SchemaShapes;
 struct CatalogPacket {
   const PacketDescriptor* descriptor = nullptr;
   const ObjectShape* shape = nullptr;  // for JSON by schema
+  Delivery delivery;
 };
 
 // Built once, when the application is put together, and only read afterwards, from any thread.
@@ -41,6 +43,8 @@ class PacketCatalog {
   // Null for what the application does not know.
   const CatalogPacket* find(std::string_view name) const;
   const CatalogPacket* find(PacketId id) const;
+  // Whether the Delivery of all packets is reliable.
+  bool is_all_reliable() const { return is_all_reliable_; }
   // How the packets and what they are made of are laid out.
   const SchemaPrints& prints() const { return prints_; }
 
@@ -53,6 +57,7 @@ class PacketCatalog {
   std::unordered_map<std::string_view, CatalogPacket> by_name_;
   std::unordered_map<std::uint32_t, const CatalogPacket*> by_id_;
   SchemaPrints prints_;
+  bool is_all_reliable_ = true;
 };
 
 }  // namespace spotmesh::wire

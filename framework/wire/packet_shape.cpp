@@ -1,6 +1,7 @@
 #include "wire/packet_shape.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <spotmesh/error.hpp>
 
 namespace spotmesh::wire {
@@ -8,6 +9,20 @@ namespace {
 
 std::string_view text_of(const flatbuffers::String* string) {
   return {string->c_str(), string->size()};
+}
+
+// spotmesh-packetc has checked the values.
+Delivery delivery_of(const reflection::Object& source) {
+  Delivery delivery;
+  if (source.attributes() == nullptr) return delivery;
+  if (const auto* found = source.attributes()->LookupByKey("delivery")) {
+    delivery.only_latest = found->value() != nullptr && text_of(found->value()) == "latest";
+  }
+  if (const auto* found = source.attributes()->LookupByKey("drop_after_ms")) {
+    const auto text = found->value() != nullptr ? text_of(found->value()) : std::string_view();
+    std::from_chars(text.data(), text.data() + text.size(), delivery.drop_after_ms);
+  }
+  return delivery;
 }
 
 bool has_attribute(const reflection::Enum& source, const char* name) {
@@ -97,6 +112,7 @@ void SchemaShapes::fill_enum(const reflection::Enum& source, EnumShape& shape) c
 }
 
 void SchemaShapes::fill_object(const reflection::Object& source, ObjectShape& shape) const {
+  shape.delivery = delivery_of(source);
   for (const auto* field : *source.fields()) {
     if (field->deprecated() || is_type_of_union(*field->type())) continue;
     shape.fields.push_back(field_shape(*field));

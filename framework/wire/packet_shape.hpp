@@ -12,6 +12,8 @@
 
 #include <spotmesh/bytes.hpp>
 
+#include "wire/delivery.hpp"
+
 namespace spotmesh::wire {
 
 struct ObjectShape;
@@ -67,6 +69,7 @@ struct FieldShape {
 
 struct ObjectShape {
   std::string_view name;
+  Delivery delivery;
   bool is_structure = false;
   std::size_t size = 0;            // of a structure
   std::size_t alignment = 1;       // of a structure

@@ -105,6 +105,16 @@ inline constexpr std::size_t stream_message_bytes = 64 * 1024;  // one inbound c
 // closed at once.
 inline constexpr std::size_t stream_outbound_bytes = mebibyte;
 inline constexpr auto stream_slow_reader_time = 1s;
+inline constexpr auto stream_outbound_age = 30s;  // of what a client has not read
+// What one client may send, and save up while it is silent; one that goes on sending more is closed
+// after stream_quota_patience.
+inline constexpr std::size_t stream_messages_per_second = 500;
+inline constexpr std::size_t stream_message_burst = 1000;
+inline constexpr std::size_t stream_bytes_per_second = mebibyte;
+inline constexpr std::size_t stream_byte_burst = 2 * mebibyte;
+inline constexpr auto stream_quota_patience = 10s;
+inline constexpr std::size_t stream_connections_per_address = 1000;
+inline constexpr std::size_t stream_handshakes = 1024;  // connections that have not said Hello
 inline constexpr std::size_t stream_inbound_jobs =
     256;  // decoded packets waiting for their session
 inline constexpr std::size_t stream_requests_in_flight = 256;  // unanswered requests of one client

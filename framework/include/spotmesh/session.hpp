@@ -23,6 +23,7 @@ struct DisconnectReason {
     ConnectionLost,  // it broke, or the client fell silent
     ProtocolError,   // the client broke a rule of the protocol
     SlowClient,      // the client did not read
+    QuotaExceeded,   // the client sent more than it may
     Shutdown,        // the node stops
   };
   Kind kind = Kind::ConnectionLost;

@@ -2,6 +2,7 @@
 // what it says to a gateway.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
@@ -123,9 +124,16 @@ struct LogLines final : LogSink {
   bool is_enabled(LogLevel) const override { return true; }
   void write(LogLevel level, std::string_view, std::string message,
              std::vector<LogField>) override {
+    all.push_back(message);
     if (level >= LogLevel::Warning) lines.push_back(std::move(message));
   }
-  std::vector<std::string> lines;
+  // How many lines of any level have this in them.
+  std::size_t told(std::string_view what) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        all, [&](const std::string& line) { return line.find(what) != std::string::npos; }));
+  }
+  std::vector<std::string> lines;  // warnings and errors
+  std::vector<std::string> all;
 };
 
 class GatewayFixture {

@@ -189,7 +189,7 @@ TEST_CASE("pings that come together are answered once, with the newest") {
 }
 
 TEST_CASE("pings of a client that does not read wait in one place and cannot fill the backlog") {
-  GatewayFixture gateway({}, {.socket_buffer_bytes = 4096});
+  GatewayFixture gateway({.messages_per_second = 0}, {.socket_buffer_bytes = 4096});
   SimStreamClient client = gateway.connect("mallory");
   client.stop_reading();
   for (int i = 0; i < 20'000; ++i) {
