@@ -9,7 +9,6 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -152,6 +151,7 @@ struct Waking {
   std::optional<Result<void>> started;
   std::optional<std::string> lost;
   std::optional<Duration> stop_deadline;  // set: an operator has told the node to stop
+  bool is_stopped = false;
 
   Duration deadline_or(Duration configured) {
     const std::scoped_lock lock(mutex);
@@ -167,7 +167,13 @@ struct Host::Parts {
 
   int serve(const host::HostSettings& chosen);
   int run_node(node::Node& node, LogSink& log, const host::HostSettings& chosen);
-  int wait_for_end(const node::Node& node, Waking& waking, const host::HostSettings& chosen);
+  // Why the node is to stop: by a signal, or by itself.
+  struct End {
+    int code = 0;
+    bool is_signalled = false;
+  };
+  End wait_for_end(const node::Node& node, Waking& waking, const host::HostSettings& chosen);
+  void stop_node(node::Node& node, Waking& waking, LogSink& log, Duration deadline);
 
   host::StopSignals signals;
   Settings settings;
@@ -290,36 +296,49 @@ int Host::Parts::run_node(node::Node& node, LogSink& log, const host::HostSettin
   node.start([&](Result<void> outcome) {
     waking.tell([&](Waking& told) { told.started = std::move(outcome); });
   });
-  const int code = wait_for_end(node, waking, chosen);
-  signals.restore();
-  const Duration deadline = waking.deadline_or(configured);
-  std::promise<void> stopped;
-  node.stop(deadline, [&] { stopped.set_value(); });
-  stopped.get_future().wait();
-  return code;
+  const End end = wait_for_end(node, waking, chosen);
+  if (end.is_signalled) signals.restore();
+  stop_node(node, waking, log, waking.deadline_or(configured));
+  return end.code;
 }
 
 // Waits, woken by what the node reports, until the process is told to stop, the node could not
 // start or it is lost.
-int Host::Parts::wait_for_end(const node::Node& node, Waking& waking,
-                              const host::HostSettings& chosen) {
+Host::Parts::End Host::Parts::wait_for_end(const node::Node& node, Waking& waking,
+                                           const host::HostSettings& chosen) {
   bool is_ready = false;
   while (signals.wait() == host::StopSignals::Heard::Wake) {
     const std::scoped_lock lock(waking.mutex);
     if (waking.lost) {
       fmt::print(stderr, "error: this node lost its lease and stops: {}\n", *waking.lost);
-      return exit_failed;
+      return {.code = exit_failed};
     }
-    if (waking.stop_deadline) return 0;
+    if (waking.stop_deadline) return {};
     if (!waking.started) continue;
     if (!*waking.started) {
       fmt::print(stderr, "error: the node could not start: {}\n",
                  to_string(waking.started->error()));
-      return exit_failed;
+      return {.code = exit_failed};
     }
     if (!std::exchange(is_ready, true)) print_ready(node, chosen);
   }
-  return 0;
+  return {.is_signalled = true};
+}
+
+// The first signal asks for a stop, which is under way when the node ends by itself; only the
+// second one ends the process at once.
+void Host::Parts::stop_node(node::Node& node, Waking& waking, LogSink& log, Duration deadline) {
+  node.stop(deadline, [&] { waking.tell([](Waking& told) { told.is_stopped = true; }); });
+  while (true) {
+    if (signals.wait() == host::StopSignals::Heard::Stop) {
+      signals.restore();
+      log.write(LogLevel::Info, "host",
+                "the node stops already; another signal ends it on the spot", {});
+      continue;
+    }
+    const std::scoped_lock lock(waking.mutex);
+    if (waking.is_stopped) return;
+  }
 }
 
 }  // namespace spotmesh

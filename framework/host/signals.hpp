@@ -21,13 +21,13 @@ class StopSignals {
   Heard wait() const;
   // Ends one present or coming wait(). Any thread; harmless when nobody waits any more.
   void wake() const;
-  // From now on the three have their usual effect again: a second Ctrl-C ends a stop that takes too
-  // long.
-  void restore() const;
+  // From now on the three have their usual effect again, and wait() hears wake() alone: a second
+  // Ctrl-C ends a stop that takes too long.
+  void restore();
 
  private:
   sigset_t stop_;
-  sigset_t all_;
+  sigset_t awaited_;  // of which wait() hears
 };
 
 }  // namespace spotmesh::host

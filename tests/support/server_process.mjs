@@ -42,6 +42,7 @@ export class ServerProcess {
   #process;
   #ended;
   #lines = [];
+  #heard = [];
 
   // Resolves when the server says that it serves; rejects with all it said when it ends before.
   static async start(sample, {
@@ -87,6 +88,7 @@ export class ServerProcess {
       for (const stream of [this.#process.stdout, this.#process.stderr]) {
         createInterface({ input: stream }).on('line', (line) => {
           this.#lines.push(line);
+          for (const heard of this.#heard.splice(0)) heard();
           this.admin = ADMIN.exec(line)?.[1] ?? this.admin;
           const ready = READY.exec(line);
           if (ready) {
@@ -105,6 +107,17 @@ export class ServerProcess {
 
   get output() {
     return this.#lines.join('\n');
+  }
+
+  signal(name) {
+    this.#process.kill(name);
+  }
+
+  // Resolves once it has said a line like that.
+  async says(pattern) {
+    while (!this.#lines.some((line) => pattern.test(line))) {
+      await new Promise((resolve) => { this.#heard.push(resolve); });
+    }
   }
 
   // Asks it to stop and resolves to {code, signal}.

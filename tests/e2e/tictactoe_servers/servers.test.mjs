@@ -176,6 +176,59 @@ test('a server whose store is locked stops in order',
     }
   }, ['--node.stop_deadline=1s']));
 
+async function readiness(server) {
+  const answer = await fetch(`${server.admin}/readyz`);
+  return { code: answer.status, status: (await answer.json()).status };
+}
+
+const QUICK_LEASE = [
+  '--location.lease_ttl=900ms', '--location.lease_renew_interval=200ms',
+  '--location.lease_renew_timeout=200ms', '--location.lease_margin=200ms',
+];
+
+test('a server whose lease has run out is alive and not ready, until the store is back',
+  { timeout: TEST_MS },
+  withServers(1, async ([server], directory) => {
+    assert.deepEqual(await readiness(server), { code: 200, status: 'ready' });
+    const lock = await lockStore(directory);
+    await server.says(/objects "this node's lease has run out/);
+    assert.deepEqual(await readiness(server), { code: 503, status: 'the lease has run out' });
+    assert.equal((await fetch(`${server.admin}/healthz`)).status, 200);
+    const metrics = await (await fetch(`${server.admin}/metrics`)).text();
+    assert.match(metrics, /^spotmesh_mesh_node_admitted 0$/m);
+    await lock.release();
+    await server.says(/objects "this node's lease is renewed/);
+    assert.deepEqual(await readiness(server), { code: 200, status: 'ready' });
+  }, QUICK_LEASE));
+
+// Begins a stop by itself and sends the first signal, as a supervisor may a moment later. A commit
+// that waits for the store keeps it from ending before that.
+async function stopsByItself(server, directory, work) {
+  const lock = await lockStore(directory);
+  try {
+    const login = logIn(server, 'Bob');
+    login.catch(() => {});
+    await fetch(`${server.admin}/v1/shutdown?deadline=2s`, { method: 'POST' });
+    await server.says(/node "Draining"/);
+    server.signal('SIGTERM');
+    await server.says(/host "the node stops already/);
+    await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+test('a server that stops by itself goes on doing so when it is told to', { timeout: TEST_MS },
+  withServers(1, ([server], directory) => stopsByItself(server, directory, async () => {
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+  })));
+
+test('the second signal ends a server on the spot, also one that stops by itself',
+  { timeout: TEST_MS },
+  withServers(1, ([server], directory) => stopsByItself(server, directory, async () => {
+    assert.deepEqual(await server.stop(), { code: null, signal: 'SIGTERM' });
+  })));
+
 test('a terminal that is closed stops its server in order', { timeout: TEST_MS },
   withServers(1, async ([server]) => {
     const ann = await player(server, 'Ann');
