@@ -142,9 +142,14 @@ void Admin::serve_health(const AdminTarget&, const Exchange& exchange) {
 
 void Admin::serve_readiness(const AdminTarget&, const Exchange& exchange) {
   inspection_of(seams_.node).ping([exchange, &node = seams_.node] {
-    const bool is_ready = node.state() == node::NodeState::Serving;
-    exchange->respond(
-        json_response(is_ready ? 200 : 503, status_json(node, is_ready ? "ready" : "not ready")));
+    if (node.state() != node::NodeState::Serving) {
+      return exchange->respond(json_response(503, status_json(node, "not ready")));
+    }
+    // Nothing that a client asks is answered until the store is back.
+    if (!node.is_admitted()) {
+      return exchange->respond(json_response(503, status_json(node, "the lease has run out")));
+    }
+    exchange->respond(json_response(200, status_json(node, "ready")));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/mesh_node.hpp"
+#include "objects/core.hpp"
 #include "runtime/strand.hpp"
 
 namespace spotmesh::node {
@@ -345,6 +346,11 @@ void Node::abandon() {
 }
 
 NodeState Node::state() const { return parts_->state.load(std::memory_order_acquire); }
+
+bool Node::is_admitted() const {
+  objects::Core& core = parts_->objects.core();
+  return core.admission.is_open(core.now());
+}
 
 objects::ObjectsNode& Node::objects() const { return parts_->objects; }
 

@@ -63,6 +63,8 @@ class Node {
   void abandon();
 
   NodeState state() const;
+  // Whether this node's lease lets turns run at this moment. Any thread.
+  bool is_admitted() const;
   // For tests and the admin side.
   objects::ObjectsNode& objects() const;
   const objects::NodeIdentity& identity() const;

@@ -43,6 +43,11 @@ void add_state(std::vector<MetricFamily>& families, const Node& node) {
                        {"state", to_string(state)},
                        node.state() == state ? 1 : 0});
   }
+  entries.push_back({"spotmesh_mesh_node_admitted",
+                     "1 while the node's lease lets turns run",
+                     false,
+                     {},
+                     node.is_admitted() ? 1 : 0});
   add(families, entries);
 }
 
