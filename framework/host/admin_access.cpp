@@ -52,6 +52,13 @@ std::optional<AdminRefusal> judge_origin(const net::RequestHead& request) {
     if (net::equal_ignoring_case(origin, "http://" + std::string(authority))) continue;
     return AdminRefusal{403, "pages of other origins may not use this endpoint"};
   }
+  // Browsers name no Origin when a page shows this endpoint as a picture, a frame or a script.
+  for (const std::string_view site : request.values("Sec-Fetch-Site")) {
+    if (site == "none" || site == "same-origin") continue;
+    return AdminRefusal{403,
+                        "pages of other origins may not use this endpoint, nor lead to it: type "
+                        "its address"};
+  }
   return {};
 }
 

@@ -16,7 +16,7 @@ struct AdminRefusal {
 
 // With a token, whoever shows it: `Authorization: Bearer <token>`. Without one, which is allowed at
 // a loopback address alone, every program of this machine, but no page that a browser of this
-// machine shows: such a request names another host, or another origin than this endpoint.
+// machine shows: such a request names another host, or another origin or site than this endpoint.
 std::optional<AdminRefusal> judge_admin_access(const net::RequestHead& request,
                                                std::string_view token);
 

@@ -78,6 +78,22 @@ TEST_CASE("without a token, no page of another origin is let in") {
   CHECK(from("") == 403);
 }
 
+TEST_CASE("without a token, no page of another origin shows the endpoint in itself") {
+  const auto from = [](const std::string& site) {
+    return status_of({{"Host", "127.0.0.1:9464"}, {"Sec-Fetch-Site", site}}, "");
+  };
+  CHECK(from("none") == 200);
+  CHECK(from("same-origin") == 200);
+  // A page on another port of this machine is of the same site.
+  CHECK(from("same-site") == 403);
+  CHECK(from("cross-site") == 403);
+  CHECK(from("") == 403);
+  CHECK(status_of({{"Host", "127.0.0.1"},
+                   {"Sec-Fetch-Site", "cross-site"},
+                   {"Authorization", "Bearer a-token"}},
+                  "a-token") == 200);
+}
+
 TEST_CASE("texts are equal in constant time when they are equal") {
   CHECK(equal_in_constant_time("", ""));
   CHECK(equal_in_constant_time("abc", "abc"));
