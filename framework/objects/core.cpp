@@ -11,6 +11,7 @@
 #include "objects/creation_run.hpp"
 #include "objects/creations.hpp"
 #include "objects/destructions.hpp"
+#include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -60,6 +61,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       destructions(std::make_unique<Destructions>(*this)),
       ends(std::make_unique<PeerEnds>(*this)),
       joins(std::make_unique<Joins>(*this)),
+      farewells(std::make_unique<Farewells>(*this)),
       bindings(std::make_unique<BindingTable>(*this)),
       subscribers(std::make_unique<Subscribers>(*this)),
       subscriptions(std::make_unique<Subscriptions>(*this)),

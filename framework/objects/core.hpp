@@ -30,6 +30,7 @@ class Capacity;
 class Checkpoints;
 class Creations;
 class Destructions;
+class Farewells;
 class Joins;
 class LeaseDriver;
 class NodeDirectory;
@@ -87,6 +88,7 @@ class Core {
   std::unique_ptr<Destructions> destructions;
   std::unique_ptr<PeerEnds> ends;
   std::unique_ptr<Joins> joins;
+  std::unique_ptr<Farewells> farewells;
   std::unique_ptr<BindingTable> bindings;
   std::unique_ptr<Subscribers> subscribers;
   std::unique_ptr<Subscriptions> subscriptions;

@@ -209,6 +209,8 @@ void Destructions::begin_destroy(const Ref<ActorCell>& actor, Instant deadline) 
 }
 
 void Destructions::on_claimed(const Ref<ActorCell>& actor, Instant deadline) {
+  // Stepped down from since the claim was granted: who waited has been told.
+  if (actor->state == CellState::Gone) return actor->release_claim();
   if (const auto binding = actor->set_binding({}); binding.has_value()) {
     core_.emit("actor.unbound", actor->id().text());
     if (core_.sessions != nullptr) core_.sessions->on_actor_gone(*binding, actor->id());
@@ -239,6 +241,7 @@ void Destructions::remove_record(const Ref<ActorCell>& actor, Instant deadline) 
 }
 
 void Destructions::on_removed(const Ref<ActorCell>& actor, const location::RemoveOutcome& outcome) {
+  if (is_over(outcome)) actor->release_claim();
   // One that was stepped down from meanwhile has nothing left to free.
   if (is_over(outcome) && actor->state != CellState::Gone) {
     actor->state = CellState::Gone;
@@ -248,7 +251,6 @@ void Destructions::on_removed(const Ref<ActorCell>& actor, const location::Remov
       core_.capacity->free_actor(actor->mesh());
     }
     actor->spot()->member_count.fetch_sub(1);
-    actor->release_claim();
     core_.emit("actor.destroyed", actor->id().text());
   }
   answer(waiting_actors_, *actor, answer_to(outcome));

@@ -74,6 +74,10 @@ class Joins::Run final : public MachineDriver<Run, join::Event> {
   static Task<void> leave_former(std::shared_ptr<Run> self);
   static Task<void> complete(std::shared_ptr<Run> self);
 
+  // What is said of an Actor that is stepped down from is said in pairs all the same: the target,
+  // which it leaves next, hears that it has come, and the former Spot that it has gone. Not so
+  // when it never came to the switch: then the former Spot is the one it leaves.
+  bool has_switched() const { return actor_->spot() == target_; }
   void take_target(Ref<SpotCell> target);
   void on_found(const Result<location::FindOutcome>& outcome);
   void on_admitted(std::optional<Error> error);
@@ -296,7 +300,7 @@ Task<void> Joins::Run::join_target(std::shared_ptr<Run> self) {
 }
 
 void Joins::Run::perform(join::RunJoined&) {
-  if (actor_->state == CellState::Gone) return feed(join::JoinedRan{});
+  if (!has_switched()) return feed(join::JoinedRan{});
   const auto self = shared_from_this();
   push_callback(
       core_, target_->mailbox(),
@@ -311,14 +315,17 @@ Task<void> Joins::Run::leave_former(std::shared_ptr<Run> self) {
 }
 
 void Joins::Run::perform(join::RunLeave&) {
-  if (actor_->state == CellState::Gone) return feed(join::LeaveRan{});
+  if (!has_switched()) return feed(join::LeaveRan{});
   const auto self = shared_from_this();
   push_callback(
       core_, former_->mailbox(),
       {.what = "on_leave_actor", .actor = actor_.get(), .spot = former_.get()},
       [self] { return leave_former(self); },
       [self](const std::optional<Error>&) {
-        self->actor_->is_leaving.store(false, std::memory_order_release);
+        // One that is stepped down from goes on leaving: the target.
+        if (self->actor_->state != CellState::Gone) {
+          self->actor_->is_leaving.store(false, std::memory_order_release);
+        }
         self->feed(join::LeaveRan{});
       });
 }

@@ -9,6 +9,7 @@
 #include "objects/checkpoints.hpp"
 #include "objects/creations.hpp"
 #include "objects/destructions.hpp"
+#include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -71,7 +72,7 @@ void ObjectsNode::Stopping::close_spots() {
 
 bool ObjectsNode::Stopping::is_quiet() const {
   if (closing_ > 0 || core_.creations->under_way() > 0 || core_.joins->under_way() > 0 ||
-      core_.destructions->under_way() > 0) {
+      core_.farewells->under_way() > 0 || core_.destructions->under_way() > 0) {
     return false;
   }
   return std::ranges::all_of(core_.registry->actors(),

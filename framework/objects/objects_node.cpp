@@ -10,6 +10,7 @@
 #include "objects/core.hpp"
 #include "objects/creations.hpp"
 #include "objects/descriptor_publisher.hpp"
+#include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -149,6 +150,7 @@ void ObjectsNode::let_go() {
   core_->requests->complete_all(error);
   core_->creations->let_go();
   core_->joins->let_go();
+  core_->farewells->let_go();
   for (const auto& actor : core_->registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(error);

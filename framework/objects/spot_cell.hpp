@@ -85,7 +85,7 @@ class SpotCell final : public runtime::RefCounted {
   // The members of a SpotWide Spot, touched on its gate alone, in the order of their joining.
   void add_member(runtime::Ref<ActorCell> actor);
   void remove_member(const ActorCell& actor);
-  // The node ends, and no turn runs any more.
+  // No turn of its gate runs any more.
   void drop_members() { members_.clear(); }
   // Without those whose former Spot has not finished with them yet, but for the one that the
   // present turn was given.

@@ -2,11 +2,11 @@
 
 #include "location/keys.hpp"
 #include "objects/actor_cell.hpp"
-#include "objects/callback_job.hpp"
 #include "objects/capacity.hpp"
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
+#include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/registry.hpp"
@@ -15,23 +15,8 @@
 #include "objects/subscriptions.hpp"
 
 namespace spotmesh::objects {
-namespace {
 
 using runtime::Ref;
-
-// From the list that a SpotWide Spot keeps on its own gate.
-void leave_members(Core& core, const Ref<SpotCell>& spot, const Ref<ActorCell>& actor) {
-  if (!spot->shares_gate() || spot->state == CellState::Gone) return;
-  push_callback(
-      core, spot->mailbox(), {.what = "leaving", .spot = spot.get()},
-      [spot, actor]() -> Task<void> {
-        spot->remove_member(*actor);
-        return {};
-      },
-      [](const std::optional<Error>&) {});
-}
-
-}  // namespace
 
 void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   if (actor->state == CellState::Gone) return;
@@ -42,12 +27,10 @@ void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   core.capacity->free_actor(actor->mesh());
   actor->timers().close();
   actor->mailbox().abandon(reason);
-  actor->own_gate().abandon();
-  const Ref<SpotCell> spot = actor->spot();
-  spot->member_count.fetch_sub(1);
-  leave_members(core, spot, actor);
+  actor->spot()->member_count.fetch_sub(1);
   core.joins->stepped_down(*actor, reason);
   actor->give_up_claims();
+  core.farewells->begin(actor);
   if (const auto binding = actor->set_binding({}); binding.has_value()) {
     core.emit("actor.unbound", actor->id().text());
     if (core.sessions != nullptr) core.sessions->on_actor_gone(*binding, actor->id());
@@ -66,12 +49,13 @@ void step_down(const Ref<SpotCell>& spot, const Error& reason) {
   spot->state = CellState::Gone;
   spot->timers().abandon();
   spot->mailbox().close(reason);
-  spot->gate().abandon();
+  // A turn of it that is executing may still look at its members.
+  spot->gate().abandon([spot] { spot->drop_members(); });
   spot->give_up_claims();
   for (const auto& actor : core.registry->actors()) {
     if (actor->spot() == spot) step_down(actor, reason);
   }
-  spot->drop_members();
+  core.farewells->stepped_down(*spot);
   core.registry->remove(*spot);
   core.subscriptions->end(*spot);
   core.lease->holdings().remove(location::keys::spot(spot->id()), spot->generation());

@@ -11,8 +11,9 @@ class ActorCell;
 class SpotCell;
 
 // It ends where it stands: whoever owns it now may be running it already, so no callback and no
-// turn runs any more, and nothing is written. What waits in its mailbox is refused with `reason`,
-// its timers, binding, slot and registry entry go. A Spot takes its members along. Strand only.
+// turn of it runs any more, and nothing is written. What waits in its mailbox is refused with
+// `reason`, its timers, binding, slot and registry entry go. A Spot takes its members along; that
+// of an Actor, if it lives on, hears that the Actor leaves (farewells.hpp). Strand only.
 void step_down(const runtime::Ref<ActorCell>& actor, const Error& reason);
 void step_down(const runtime::Ref<SpotCell>& spot, const Error& reason);
 

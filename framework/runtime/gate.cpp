@@ -73,12 +73,15 @@ void Gate::resume(Turn& turn) {
   submit();
 }
 
-void Gate::abandon() {
+void Gate::abandon(std::function<void()> cleared) {
   const Ref<Gate> self(this);
   {
     std::lock_guard lock(mutex_);
     if (is_abandoned_) return;
     is_abandoned_ = true;
+    if (cleared) {
+      cleared_ = std::make_unique<const std::function<void()>>(std::move(cleared));
+    }
     if (is_submitted_) return;  // run() clears it
   }
   clear_abandoned();
@@ -303,8 +306,10 @@ void Gate::clear_abandoned() {
   Mailbox* ready = nullptr;
   Turn* yielded = nullptr;
   std::unique_ptr<Turn> active;
+  std::unique_ptr<const std::function<void()>> cleared;
   {
     std::lock_guard lock(mutex_);
+    cleared = std::move(cleared_);
     if (std::exchange(is_active_, false)) active = std::move(turn_);
     for (Mailbox* mailbox = first_ready_; mailbox != nullptr; mailbox = mailbox->next_ready_) {
       mailbox->listed_in_.store(nullptr, std::memory_order_relaxed);
@@ -332,6 +337,7 @@ void Gate::clear_abandoned() {
     discard_turn(std::unique_ptr<Turn>(turn));
   }
   while (ready != nullptr) std::exchange(ready, ready->next_ready_)->discard();
+  if (cleared != nullptr) (*cleared)();
 }
 
 }  // namespace spotmesh::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include <spotmesh/time.hpp>
@@ -65,7 +66,9 @@ class Gate final : public RefCounted, public Runnable {
   // Any thread: the node has crashed (in the simulator), was fenced, or ends without waiting. Turns
   // that are suspended are destroyed, their frames with them; mailboxes that wait here are
   // discarded; a job that is executing ends by itself. Nothing is finished, refused or flushed.
-  void abandon();
+  // `cleared`, of the first call alone, is called once no turn is left that could touch what runs
+  // here: before this returns when the gate is idle, else by the run that finds it abandoned.
+  void abandon(std::function<void()> cleared = {});
 
   // For Admission: gives a parked gate back to the scheduler.
   void submit_parked();
@@ -133,6 +136,7 @@ class Gate final : public RefCounted, public Runnable {
   Turn* last_resumed_ = nullptr;
   Turn* yielded_ = nullptr;  // all yielded turns, resumed or not
   std::size_t yielded_count_ = 0;
+  std::unique_ptr<const std::function<void()>> cleared_;  // of abandon(), if anybody asked
 
   // Touched by run() alone, or when nothing runs.
   std::unique_ptr<Turn> turn_;           // the active turn, else a spare one or null

@@ -273,6 +273,11 @@ void Runner::has_joined(const SpotId& spot) {
 
 void Runner::has_left(const SpotId& spot) {
   if (is_busy_) complain("left during a turn of its own");
+  // One that its node steps down from, after a store forgot it, leaves where it is.
+  if (leaving_.empty() && spot_ == spot.text() && ledger_.has_forgetful_store()) {
+    spot_.clear();
+    return;
+  }
   if (leaving_ != spot.text()) {
     complain(fmt::format("left '{}' when it should leave '{}'", spot.text(), leaving_));
   }

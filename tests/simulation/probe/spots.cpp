@@ -120,9 +120,6 @@ Task<void> Room::on_disconnect_actor(Runner& runner) {
 Task<void> Room::on_closing(ClosingReason reason, Instant) {
   const Ledger::Stretch present = stretch("on_closing");
   if (std::exchange(has_closed_, true)) ledger_.complain(gate() + " closed twice");
-  // An Actor that its node has stepped down from, after a store forgot it, is gone without a word,
-  // and perhaps still kept by a turn that will not go on.
-  if (ledger_.has_forgetful_store()) co_return;
   if (reason != ClosingReason::Shutdown && !inside_.empty()) {
     ledger_.complain(fmt::format("{} closes with {} members", gate(), inside_.size()));
   }

@@ -8,6 +8,7 @@
 #include "checks.hpp"
 #include "forgetful.hpp"
 #include "objects/creations.hpp"
+#include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/registry.hpp"
 
@@ -168,4 +169,129 @@ TEST_CASE("an Entry Spot whose record is damaged takes nobody in any more", "[ST
   world.one.run_for(30s);
   REQUIRE(world.one->metrics().stepped_down_objects.value() == 1);
   check_error(world.one->create("anna", "pawn"), ErrorKind::Unavailable, "no Entry Spot");
+}
+
+TEST_CASE("a Spot that lives on hears that a member leaves whom its node steps down from",
+          "[STORE-08]") {
+  const auto [spot, leaving] = GENERATE(table<std::string, std::string>(
+      {{"", "on_leave_actor hall anna"}, {"red", "on_leave_actor red anna"}}));
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  if (!spot.empty()) world.join("anna", spot);
+  const auto before = world.one.journal().count(leaving);
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  REQUIRE(world.one->metrics().stepped_down_objects.value() == 1);
+  CHECK(world.one.journal().count(leaving) == before + 1);
+}
+
+TEST_CASE(
+    "a room that is to close when it is empty closes when its last member is stepped down "
+    "from",
+    "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  world.hooks().on_joined = [](SpotContext& context, Actor&) -> Task<void> {
+    CHECK(context.close_when_empty().has_value());
+    co_return;
+  };
+  Latch farewell;
+  world.hooks().on_leave = [&](SpotContext& context, Actor&) -> Task<void> {
+    if (context.spot_id().text() == "red") co_await farewell.wait();
+  };
+  world.join("anna", "red");
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(30s);
+  // Not before it has let go of the member.
+  CHECK(world.one.journal().count("on_closing red Empty") == 0);
+  farewell.open();
+  world.one.run_for(1s);
+  CHECK(world.one.journal().count("on_closing red Empty") == 1);
+  CHECK_FALSE(world.get(keys::spot(*SpotId::parse("red"))).has_value());
+}
+
+TEST_CASE("a member that is stepped down from leaves when its turn has ended, and is in no list",
+          "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  world.join("anna", "red");
+  Latch latch;
+  world.hooks().poke = [&](ActorContext& context, SpotContext&,
+                           const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    world.one.journal().note("poked " + context.actor_id().text());
+    co_return probe::Poked{};
+  };
+  std::optional<std::size_t> listed;
+  std::optional<std::size_t> counted;
+  world.hooks().on_leave = [&](SpotContext& context, Actor&) -> Task<void> {
+    if (context.spot_id().text() != "red") co_return;
+    listed = context.members<Pawn>().size();
+    counted = context.member_count();
+  };
+  world.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(60s).submit();
+  });
+  world.one.run_for(1s);
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  REQUIRE(world.one->metrics().stepped_down_objects.value() == 1);
+  CHECK(world.one.journal().count("on_leave_actor red anna") == 0);
+  latch.open();
+  world.one.run_for(1s);
+  CHECK(world.one.journal().count("on_leave_actor red anna") == 1);
+  CHECK(world.one.journal().count("poked anna") == 0);
+  CHECK(listed == 0U);
+  CHECK(counted == 0U);
+}
+
+TEST_CASE("a member that is stepped down from between two Spots leaves each once it is in",
+          "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  Latch latch;
+  world.hooks().on_joined = [&](SpotContext&, Actor&) -> Task<void> { co_await latch.wait(); };
+  world.join("anna", "red");
+  REQUIRE(world.one.journal().count("on_joined_actor red anna") == 1);
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  REQUIRE(world.one->metrics().stepped_down_objects.value() == 1);
+  latch.open();
+  world.one.run_for(1s);
+  CHECK(world.one.journal().count("on_leave_actor hall anna") == 1);
+  CHECK(world.one.journal().count("on_leave_actor red anna") == 1);
+  CHECK(world.one->core().joins->under_way() == 0);
+}
+
+TEST_CASE("a room that its node steps down from while a member leaves keeps nothing",
+          "[STORE-08]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  world.join("anna", "red");
+  Latch latch;
+  world.hooks().poke = [&](ActorContext&, SpotContext&,
+                           const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await latch.wait();
+    co_return probe::Poked{};
+  };
+  world.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(60s).submit();
+  });
+  world.one.run_for(1s);
+  world.usurp("anna");
+  world.one.sim.store.fail_over(0s);
+  world.one.run_for(8s);
+  REQUIRE(world.one->core().farewells->under_way() == 1);
+  world.lose_spot("red");
+  CHECK(world.one->core().farewells->under_way() == 0);
+  CHECK(world.one.journal().count("on_leave_actor red anna") == 0);
 }

@@ -263,5 +263,39 @@ TEST_CASE("a gate that is abandoned within a turn lets that turn's job end") {
   CHECK(cell->mailbox.is_closed());
 }
 
+TEST_CASE("an abandoned gate says when no turn is left") {
+  GateFixture fixture;
+  auto gate = fixture.make_gate();
+  auto cell = make_ref<Cell>(*gate);
+  auto never = make_completion<int>();
+  const auto cleared = [&] { fixture.note("cleared"); };
+  SECTION("at once when it is idle") {
+    gate->abandon(cleared);
+    CHECK(fixture.trace == Trace{"cleared"});
+  }
+  SECTION("when a suspended turn is gone") {
+    fixture.push(*cell, fixture.awaiting([&]() -> Task<void> {
+      FrameWatch watch(fixture);
+      co_await never->wait();
+    }));
+    fixture.scheduler.run_all();
+    gate->abandon(cleared);
+    CHECK(fixture.trace == Trace{"frame gone", "cleared"});
+  }
+  SECTION("when the turn that is executing has ended") {
+    fixture.push(*cell, fixture.doing([&] {
+      gate->abandon(cleared);
+      fixture.note("ends");
+    }));
+    fixture.scheduler.run_all();
+    CHECK(fixture.trace == Trace{"ends", "cleared"});
+  }
+  SECTION("once, to the first who asks") {
+    gate->abandon(cleared);
+    gate->abandon(cleared);
+    CHECK(fixture.trace == Trace{"cleared"});
+  }
+}
+
 }  // namespace
 }  // namespace spotmesh::runtime::testing
