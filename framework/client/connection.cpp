@@ -2,225 +2,135 @@
 #include <deque>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 #include <spotmesh/client/connection.hpp>
-#include <spotmesh/limits.hpp>
 
-#include "net/client_socket.hpp"
-#include "net/os_random.hpp"
-#include "wire/json_by_schema.hpp"
-#include "wire/packet_catalog.hpp"
-#include "wire/stream_json.hpp"
-#include "wire/websocket_decoder.hpp"
+#include "net/system_clock.hpp"
 
 namespace spotmesh::client {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// A server's message may be longer than a client's: states, lists.
-constexpr std::size_t longest_message = limits::mebibyte;
 
 // What a push that waits costs beside its payload.
 constexpr std::size_t push_overhead_bytes = 128;
 
 std::size_t cost_of(const Message& push) { return push.payload().size() + push_overhead_bytes; }
 
-Duration left_until(Clock::time_point deadline) {
-  return std::max(Duration(0), std::chrono::duration_cast<Duration>(deadline - Clock::now()));
-}
-
 }  // namespace
 
 class Connection::Parts {
  public:
-  explicit Parts(const ConnectionOptions& options)
-      : timeout(options.timeout), most_pushes_bytes_(options.pushes_bytes) {
-    catalog_.add(options.packets);
-  }
+  Parts(Client client, const ConnectionOptions& options);
 
-  Result<void> open(const ConnectionOptions& options);
+  // Until the server has let this client in.
+  Result<void> enter();
   Result<Message> request(const Message& packet);
-  Result<void> send(const Message& packet, wire::RequestSeq seq);
+  Result<void> send(const Message& packet);
   Result<Message> next_push(Duration timeout);
-  void cut() { socket_->close(); }
-
-  const Duration timeout;
+  void cut() { client_.cut(); }
 
  private:
-  Result<void> send_frame(wire::WebSocketOpcode opcode, ByteView payload);
-  // Waits for bytes and takes every message in them.
-  Result<void> receive_some(Duration timeout);
-  Result<void> take(const wire::WebSocketEvent& event);
-  Result<void> take_message(std::string_view text);
-  Result<void> keep(Message push);
-  Result<Message> to_message(const std::string& packet, const nlohmann::json& payload) const;
-  // The error, or how the server closed the connection if it did.
-  Error ended(Error error) const;
+  void keep(const Message& push);
+  // Polls until it is so or the time is over; an error once the connection has ended.
+  template <typename Condition>
+  Result<bool> wait_until(Condition is_so, Duration timeout);
+  Error ended();
 
-  wire::PacketCatalog catalog_;
-  net::OsRandom random_;
-  std::optional<net::ClientSocket> socket_;
-  wire::WebSocketDecoder decoder_{
-      {.role = wire::WebSocketRole::Client, .max_message_bytes = longest_message}};
-  wire::RequestSeq last_seq_;
-  std::optional<Result<Message>> reply_;
+  Client client_;
+  net::SystemClock clock_;
+  const Duration timeout_;
   std::deque<Message> pushes_;
   std::size_t pushes_bytes_ = 0;  // what pushes_ costs
   const std::size_t most_pushes_bytes_;
-  std::string closed_as_;
+  std::optional<Error> overflow_;  // until a call has told of it
 };
 
-Result<void> Connection::Parts::open(const ConnectionOptions& options) {
-  auto socket = net::ClientSocket::open({.host = options.host,
-                                         .port = options.port,
-                                         .path = options.path,
-                                         .subprotocol = std::string(wire::json_subprotocol)},
-                                        random_, timeout);
-  if (!socket) return fail(socket.error());
-  socket_ = std::move(*socket);
-  return {};
+Connection::Parts::Parts(Client client, const ConnectionOptions& options)
+    : client_(std::move(client)),
+      timeout_(options.timeout),
+      most_pushes_bytes_(options.pushes_bytes) {
+  client_.on_other_push([this](const Message& push) { keep(push); });
+}
+
+template <typename Condition>
+Result<bool> Connection::Parts::wait_until(Condition is_so, Duration timeout) {
+  const Instant deadline = clock_.now() + timeout;
+  while (!is_so()) {
+    const Duration left = deadline - clock_.now();
+    if (!client_.poll(std::max(Duration::zero(), left))) {
+      if (is_so()) return true;
+      return fail(ended());
+    }
+    if (left <= Duration::zero()) return is_so();
+  }
+  return true;
+}
+
+Error Connection::Parts::ended() {
+  if (overflow_.has_value()) return *std::exchange(overflow_, std::nullopt);
+  return Error::unavailable("the connection has ended with " + to_string(*client_.ending()));
+}
+
+Result<void> Connection::Parts::enter() {
+  while (client_.state() == State::Connecting) client_.poll(timeout_);
+  if (client_.state() == State::Open) return {};
+  const Ending& ending = *client_.ending();
+  return fail(Error(ending.kind, ending.reason.empty() ? to_string(ending) : ending.reason));
 }
 
 Result<Message> Connection::Parts::request(const Message& packet) {
-  ++last_seq_.value;
-  reply_.reset();
-  if (auto sent = send(packet, last_seq_); !sent) return fail(sent.error());
-  const auto deadline = Clock::now() + timeout;
-  while (!reply_) {
-    if (auto received = receive_some(left_until(deadline)); !received) {
-      return fail(received.error());
-    }
-  }
-  return *std::exchange(reply_, std::nullopt);
+  std::optional<Result<Message>> reply;
+  auto asked = client_.request(packet, [&reply](Result<Message> got) { reply = std::move(got); });
+  if (!asked) return fail(asked.error());
+  // It ends by itself when its time is over or the connection ends.
+  while (!reply.has_value()) client_.poll(timeout_);
+  if (!*reply && overflow_.has_value()) return fail(ended());
+  return *std::move(reply);
 }
 
-Result<void> Connection::Parts::send(const Message& packet, wire::RequestSeq seq) {
-  const wire::CatalogPacket* known = catalog_.find(packet.packet_name());
-  if (known == nullptr) {
-    return fail(Error::not_found(
-        fmt::format("'{}' is none of this connection's packets", packet.packet_name())));
-  }
-  auto payload = wire::packet_to_json(*known, packet.payload().view());
-  if (!payload) return fail(payload.error());
-  const std::string text = seq.is_one_way()
-                               ? wire::write_packet(packet.packet_name(), *payload)
-                               : wire::write_request(seq, packet.packet_name(), *payload);
-  if (auto sent = send_frame(wire::WebSocketOpcode::Text, as_bytes(text)); !sent) {
-    return fail(ended(sent.error()));
-  }
-  return {};
+Result<void> Connection::Parts::send(const Message& packet) {
+  if (auto said = client_.send(packet); !said) return said;
+  const auto sent = wait_until([this] { return client_.unsent_bytes() == 0; }, timeout_);
+  if (!sent) return fail(sent.error());
+  if (*sent) return {};
+  client_.cut("the server does not read");
+  return fail(Error::deadline_exceeded("the server does not read"));
 }
 
 Result<Message> Connection::Parts::next_push(Duration timeout) {
-  const auto deadline = Clock::now() + timeout;
-  while (pushes_.empty()) {
-    if (auto received = receive_some(left_until(deadline)); !received) {
-      return fail(received.error());
-    }
-  }
+  const auto came = wait_until([this] { return !pushes_.empty(); }, timeout);
+  if (!came) return fail(came.error());
+  if (!*came) return fail(Error::deadline_exceeded("nothing came from the server in time"));
   Message oldest = std::move(pushes_.front());
   pushes_.pop_front();
   pushes_bytes_ -= cost_of(oldest);
   return oldest;
 }
 
-Result<void> Connection::Parts::send_frame(wire::WebSocketOpcode opcode, ByteView payload) {
-  const std::uint64_t bits = random_.next_u64();
-  wire::MaskKey mask;
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    mask[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
-  }
-  Bytes frame;
-  wire::append_frame(frame, opcode, payload, mask);
-  return socket_->send(frame, timeout);
-}
-
-Result<void> Connection::Parts::receive_some(Duration timeout) {
-  auto bytes = socket_->receive(timeout);
-  if (!bytes) return fail(ended(bytes.error()));
-  ByteView input(*bytes);
-  while (true) {
-    const wire::WebSocketEvent event = decoder_.next(input);
-    if (event.kind == wire::WebSocketEvent::Kind::NeedMoreBytes) return {};
-    if (auto taken = take(event); !taken) return taken;
-  }
-}
-
-Result<void> Connection::Parts::take(const wire::WebSocketEvent& event) {
-  using Kind = wire::WebSocketEvent::Kind;
-  switch (event.kind) {
-    case Kind::Text:
-      return take_message(as_text(event.payload));
-    case Kind::Ping:
-      return send_frame(wire::WebSocketOpcode::Pong, event.payload);
-    case Kind::Failed:
-      cut();
-      return fail(Error::protocol_error("the server broke the protocol: " + event.close.reason));
-    case Kind::Close:
-      closed_as_ = fmt::format("the server closed the connection with {} {}: {}",
-                               static_cast<int>(event.close.code),
-                               wire::to_string(event.close.code), event.close.reason);
-      return {};
-    default:
-      return {};
-  }
-}
-
-Result<void> Connection::Parts::take_message(std::string_view text) {
-  auto message = wire::parse_server_message(text);
-  if (!message) return fail(message.error());
-  if (const auto* push = std::get_if<wire::ServerPush>(&*message)) {
-    auto pushed = to_message(push->packet, push->payload);
-    if (!pushed) return fail(pushed.error());
-    return keep(std::move(*pushed));
-  }
-  if (const auto* reply = std::get_if<wire::ServerReply>(&*message)) {
-    // A reply that came after its request was given up belongs to nobody.
-    if (reply->reply_to == last_seq_) reply_ = to_message(reply->packet, reply->payload);
-  } else if (const auto* refusal = std::get_if<wire::ServerErrorReply>(&*message)) {
-    if (refusal->reply_to == last_seq_) reply_ = fail(refusal->error);
-  }
-  return {};
-}
-
-Result<void> Connection::Parts::keep(Message push) {
+void Connection::Parts::keep(const Message& push) {
   const std::size_t bytes = pushes_bytes_ + cost_of(push);
-  if (bytes > most_pushes_bytes_) {
-    closed_as_ = fmt::format(
-        "this end closed the connection: with '{}', {} pushes of {} bytes wait for next_push(); {} "
-        "bytes may",
-        push.packet_name(), pushes_.size() + 1, bytes, most_pushes_bytes_);
-    cut();
-    return fail(Error::capacity_exceeded(closed_as_));
+  if (bytes <= most_pushes_bytes_) {
+    pushes_bytes_ = bytes;
+    pushes_.push_back(push);
+    return;
   }
-  pushes_bytes_ = bytes;
-  pushes_.push_back(std::move(push));
-  return {};
-}
-
-Result<Message> Connection::Parts::to_message(const std::string& packet,
-                                              const nlohmann::json& payload) const {
-  const wire::CatalogPacket* known = catalog_.find(packet);
-  if (known == nullptr) {
-    return fail(Error::protocol_error(
-        fmt::format("the server sent '{}', none of this connection's packets", packet)));
-  }
-  auto bytes = wire::json_to_packet(*known, payload);
-  if (!bytes) return fail(bytes.error());
-  return Message(*known->descriptor, SharedBytes(std::move(*bytes)));
-}
-
-Error Connection::Parts::ended(Error error) const {
-  return closed_as_.empty() ? error : Error::unavailable(closed_as_);
+  overflow_ = Error::capacity_exceeded(fmt::format(
+      "this end closed the connection: with '{}', {} pushes of {} bytes wait for next_push(); {} "
+      "bytes may",
+      push.packet_name(), pushes_.size() + 1, bytes, most_pushes_bytes_));
+  client_.cut(overflow_->message());
 }
 
 Result<Connection> Connection::open(const ConnectionOptions& options) {
-  auto parts = std::make_unique<Parts>(options);
-  if (auto opened = parts->open(options); !opened) return fail(opened.error());
+  auto client = Client::open({.url = options.url,
+                              .form = options.form,
+                              .packets = options.packets,
+                              .connect_timeout = options.timeout,
+                              .request_timeout = options.timeout});
+  if (!client) return fail(client.error());
+  auto parts = std::make_unique<Parts>(*std::move(client), options);
+  if (auto entered = parts->enter(); !entered) return fail(entered.error());
   return Connection(std::move(parts));
 }
 
@@ -230,9 +140,7 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 Connection::~Connection() = default;
 
 Result<Message> Connection::request(const Message& packet) { return parts_->request(packet); }
-Result<void> Connection::send(const Message& packet) {
-  return parts_->send(packet, wire::RequestSeq{});
-}
+Result<void> Connection::send(const Message& packet) { return parts_->send(packet); }
 Result<Message> Connection::next_push(Duration timeout) { return parts_->next_push(timeout); }
 void Connection::cut() { parts_->cut(); }
 

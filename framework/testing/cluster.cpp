@@ -149,10 +149,16 @@ Cluster::~Cluster() {
 unsigned Cluster::nodes() const { return parts_->options.nodes; }
 
 Result<SimStreamClient> Cluster::connect(unsigned node) {
+  const bool is_binary = random_below(parts_->world.random("client forms"), 1000) <
+                         parts_->options.binary_clients_per_mille;
+  return connect(node, is_binary ? ClientForm::Binary : ClientForm::Json);
+}
+
+Result<SimStreamClient> Cluster::connect(unsigned node, ClientForm form) {
   Parts& parts = *parts_;
   const std::string name = "client-" + std::to_string(parts.clients_made++);
   return connect_stream_client(*parts.current(node).links, parts.world.random(name), parts.packets,
-                               name);
+                               name, form);
 }
 
 Result<SimCaller> Cluster::caller(unsigned node) {

@@ -15,16 +15,16 @@
 #include "base/random.hpp"
 #include "testing/sim_client_links.hpp"
 #include "testing/sim_connection.hpp"
+#include "wire/client_codec.hpp"
 #include "wire/packet_catalog.hpp"
-#include "wire/stream_json.hpp"
-#include "wire/websocket_decoder.hpp"
 
 namespace spotmesh::testing {
 
 class StreamClientEnd final : public SimPeer {
  public:
   // `packets` may be shared by many clients; what they turn out to need is added to it.
-  StreamClientEnd(Random& random, std::shared_ptr<wire::PacketCatalog> packets);
+  StreamClientEnd(Random& random, std::shared_ptr<wire::PacketCatalog> packets,
+                  ClientForm form = ClientForm::Json);
   ~StreamClientEnd() override;
 
   // Errors as SimClientLinks::connect.
@@ -35,6 +35,7 @@ class StreamClientEnd final : public SimPeer {
 
   void request(const Message& message, std::function<void(Result<Message>)> done);
   void send(const Message& message);
+  // As one message of the WebSocket, whatever it is.
   void send_frame(wire::WebSocketOpcode opcode, ByteView payload);
   void send_bytes(Bytes bytes);
   void close(std::uint16_t code, std::string_view reason);
@@ -58,30 +59,28 @@ class StreamClientEnd final : public SimPeer {
 
  private:
   // Work off one event; false when nothing more is to be read.
-  bool take(const wire::WebSocketEvent& event);
-  void take_text(std::string_view text);
-  void take_push(const wire::ServerPush& push);
+  bool take(wire::ClientEvent event);
+  void take_push(const Result<Message>& push);
   void take_reply(wire::RequestSeq seq, Result<Message> reply);
-  Result<Message> message_of(const std::string& packet, const nlohmann::json& payload) const;
-  std::string payload_of(const Message& message);
-  wire::MaskKey next_mask();
+  void send_packet(wire::RequestSeq seq, const Message& message);
   // The server broke the protocol, which no test may overlook.
   void give_up(const std::string& fault);
   void end(ClientClose how);
 
-  Random& random_;
+  const ClientForm form_;
   std::shared_ptr<wire::PacketCatalog> packets_;
+  wire::ClientCodec codec_;
   std::shared_ptr<SimConnection> connection_;
-  wire::WebSocketDecoder decoder_;
   std::optional<ClientClose> said_;  // by the server's close frame
   std::map<std::uint32_t, std::function<void(Result<Message>)>> requests_;
   std::uint32_t last_seq_ = 0;
 };
 
-// A client that has come through the HTTP upgrade. Errors as SimClientLinks::connect. `random`
-// outlives it.
+// A client that has come through the HTTP upgrade, and in the binary form has said Hello. Errors as
+// SimClientLinks::connect. `random` outlives it.
 Result<SimStreamClient> connect_stream_client(SimClientLinks& links, Random& random,
                                               std::shared_ptr<wire::PacketCatalog> packets,
-                                              std::string_view remote_address = "client");
+                                              std::string_view remote_address = "client",
+                                              ClientForm form = ClientForm::Json);
 
 }  // namespace spotmesh::testing

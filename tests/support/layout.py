@@ -66,7 +66,7 @@ THIRD_PARTY = {
     "openssl/": ["framework/net/", "framework/mesh/secret", "tools/packetc/"],
     "toml++/": ["framework/host/"],
     "spdlog/": ["framework/host/", "tools/"],
-    "CLI/": ["framework/host/", "tools/", "samples/", "tests/simulation/"],
+    "CLI/": ["framework/host/", "tools/", "samples/", "tests/simulation/", "tests/bench/"],
     "prometheus/": ["framework/host/"],
     "nlohmann/": ["framework/wire/", "framework/host/", "tools/", "tests/", "samples/"],
     "fmt/": ["framework/", "tools/", "samples/", "tests/"],

@@ -26,11 +26,11 @@ std::string make_device_token() {
 
 }  // namespace
 
-BotPlayer::BotPlayer(std::uint16_t port, std::string name)
-    : port_(port), name_(std::move(name)), device_token_(make_device_token()) {}
+BotPlayer::BotPlayer(std::uint16_t port, std::string name, spotmesh::client::Form form)
+    : port_(port), name_(std::move(name)), form_(form), device_token_(make_device_token()) {}
 
 BotPlayer BotPlayer::on_another_page() const {
-  BotPlayer twin(port_, name_);
+  BotPlayer twin(port_, name_, form_);
   twin.device_token_ = device_token_;
   return twin;
 }
@@ -43,8 +43,11 @@ Mark BotPlayer::mark() const {
 }
 
 Result<LoginResult> BotPlayer::log_in() {
-  auto connection = spotmesh::client::Connection::open(
-      {.port = port_, .packets = packets(), .timeout = patience});
+  auto connection =
+      spotmesh::client::Connection::open({.url = fmt::format("ws://127.0.0.1:{}/stream", port_),
+                                          .form = form_,
+                                          .packets = packets(),
+                                          .timeout = patience});
   if (!connection) return fail(connection.error());
   auto login =
       connection->request<LoginResult>(Login{.name = name_, .device_token = device_token_});

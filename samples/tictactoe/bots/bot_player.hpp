@@ -19,7 +19,9 @@ inline constexpr auto patience = std::chrono::seconds(10);
 
 class BotPlayer {
  public:
-  BotPlayer(std::uint16_t port, std::string name);
+  // Against the server at that port of this machine, in either form of the protocol.
+  BotPlayer(std::uint16_t port, std::string name,
+            spotmesh::client::Form form = spotmesh::client::Form::Binary);
 
   // The same player once more, without a connection yet: as from another page of one browser.
   BotPlayer on_another_page() const;
@@ -73,6 +75,7 @@ class BotPlayer {
 
   std::uint16_t port_;
   std::string name_;
+  spotmesh::client::Form form_;
   std::string device_token_;
   std::optional<spotmesh::client::Connection> connection_;
   std::optional<GameState> state_;

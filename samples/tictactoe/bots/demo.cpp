@@ -44,7 +44,7 @@ std::string name_at(const std::optional<Seat>& seat) { return seat ? seat->name 
 Demo::Demo(std::uint16_t port, std::string room)
     : port_(port),
       room_(std::move(room)),
-      ann_(port, "Ann"),
+      ann_(port, "Ann", spotmesh::client::Form::Json),
       bob_(port, "Bob"),
       cleo_(port, "Cleo") {}
 

@@ -6,6 +6,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -14,11 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "net/client_socket.hpp"
-#include "net/os_random.hpp"
+#include <spotmesh/client/client.hpp>
+
 #include "unit/net/links_fixture.hpp"
 #include "wire/websocket.hpp"
 #include "wire/websocket_decoder.hpp"
+#include "zoo.packets.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::net;
@@ -362,8 +364,8 @@ TEST_CASE("a Beast client hears why it is closed, and its own close comes back")
 TEST_CASE("our client and a Beast server understand each other") {
   asio::io_context io;
   tcp::acceptor acceptor(io, {asio::ip::address_v4::loopback(), 0});
-  const std::string text = text_of(70'000);
   unsigned close_seen = 0;
+  // A one-way packet that comes back is a push.
   std::thread server([&] {
     BeastStream socket(acceptor.accept());
     socket.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
@@ -383,41 +385,32 @@ TEST_CASE("our client and a Beast server understand each other") {
     }
     close_seen = error == websocket::error::closed ? socket.reason().code : 0;
   });
-  OsRandom random;
-  auto socket = ClientSocket::open({.port = acceptor.local_endpoint().port()}, random, patience);
-  REQUIRE(socket);
-  const MaskKey mask{std::byte{1}, std::byte{2}, std::byte{0xfe}, std::byte{0}};
-  Bytes out;
-  append_frame(out, WebSocketOpcode::Text, as_bytes(text).first(30'001), mask, false);
-  append_frame(out, WebSocketOpcode::Pong, as_bytes("unasked"), mask);
-  append_frame(out, WebSocketOpcode::Continuation, as_bytes(text).subspan(30'001), mask);
-  REQUIRE(socket->send(out, patience));
-
-  WebSocketDecoder decoder({.role = WebSocketRole::Client, .max_message_bytes = 100'000});
-  std::string heard;
-  int pings = 0;
-  while (heard.empty()) {
-    const auto received = socket->receive(patience);
-    REQUIRE(received);
-    ByteView input = *received;
-    for (auto event = decoder.next(input); event.kind != WebSocketEvent::Kind::NeedMoreBytes;
-         event = decoder.next(input)) {
-      REQUIRE(event.kind != WebSocketEvent::Kind::Failed);
-      if (event.kind == WebSocketEvent::Kind::Ping) ++pings;
-      if (event.kind == WebSocketEvent::Kind::Text) heard = as_text(event.payload);
+  auto client = client::Client::open(
+      {.url = "ws://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()),
+       .form = client::Form::Json,
+       .packets = zoo::packets()});
+  REQUIRE(client);
+  std::vector<std::string> heard;
+  client->on_push<zoo::Fish>([&](const zoo::Fish& fish) { heard.push_back(fish.name); });
+  std::vector<std::string> said;
+  for (const std::size_t bytes : {0, 1, 100, 200, 60'000}) {
+    said.push_back(text_of(bytes));
+    REQUIRE(client->send(zoo::Fish{.name = said.back(), .tank = {}}));
+  }
+  const auto poll_until = [&](const auto& is_so) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    while (!is_so() && std::chrono::steady_clock::now() < give_up) {
+      client->poll(std::chrono::milliseconds(100));
     }
-  }
-  CHECK(heard == text);
-  CHECK(pings == 1);
-  out.clear();
-  append_close_frame(out, CloseCode{4001}, "enough", mask);
-  REQUIRE(socket->send(out, patience));
-  // A Beast server that was closed waits for its client to end the connection.
-  while (socket->receive(patience)) {
-  }
-  socket->close();
+    return is_so();
+  };
+  CHECK(poll_until([&] { return heard.size() == said.size(); }));
+  CHECK(heard == said);
+  REQUIRE(client->close(4321, "enough"));
+  CHECK(poll_until([&] { return client->state() == client::State::Ended; }));
+  CHECK(client->ending()->code == 4321);
   server.join();
-  CHECK(close_seen == 4001);
+  CHECK(close_seen == 4321);
 }
 
 TEST_CASE("what is sound to Beast is sound to us, and means the same") {

@@ -31,7 +31,8 @@ struct Server : net::TestServer {
   Server() { start(); }
 
   Connection connect(std::size_t pushes_bytes) const {
-    auto connection = Connection::open({.port = port,
+    auto connection = Connection::open({.url = "ws://127.0.0.1:" + std::to_string(port),
+                                        .form = client::Form::Json,
                                         .packets = zoo::packets(),
                                         .timeout = net::patience,
                                         .pushes_bytes = pushes_bytes});

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include <spotmesh/client/client.hpp>
 #include <spotmesh/error.hpp>
 #include <spotmesh/limits.hpp>
 #include <spotmesh/message.hpp>
@@ -16,9 +16,9 @@
 namespace spotmesh::client {
 
 struct ConnectionOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;
-  std::string path = "/stream";
+  // As those of ClientOptions.
+  std::string url = "ws://127.0.0.1:8080/stream";
+  Form form = Form::Binary;
   // What the server and this program may say to each other: `tictactoe::packets()`.
   PacketSet packets;
   // How long a call waits for the server.
@@ -27,17 +27,18 @@ struct ConnectionOptions {
   std::size_t pushes_bytes = 16 * limits::mebibyte;
 };
 
-// Speaks spotmesh.v1.json over WebSocket. Calls block, for at most the options' timeout or what
-// they are given, and come from one thread at a time; the server's pings are answered inside them.
-// Once the connection has ended they are Unavailable and say how it ended.
+// A Client that polls itself: calls block, for at most the options' timeout or what they are given,
+// and come from one thread at a time; the server's pings are answered inside them. Once the
+// connection has ended they are Unavailable and say how it ended.
 //
 // Pushes are kept until next_push() takes them. When more of them wait than the options allow, the
 // call that received them ends the connection and is CapacityExceeded; what was kept before can
 // still be taken.
 class Connection {
  public:
-  // Unavailable: nobody listens there, or the server refused the connection; the message says what
-  // it answered. DeadlineExceeded: it did not answer.
+  // Errors as those of Client::open(), or the kind of the Ending and what it says: Unavailable when
+  // nobody listens there or the server refused the connection, DeadlineExceeded when it did not
+  // answer.
   static Result<Connection> open(const ConnectionOptions& options);
 
   Connection(Connection&&) noexcept;
@@ -55,7 +56,8 @@ class Connection {
   }
   Result<Message> request(const Message& packet);
 
-  // Sends a one-way packet.
+  // Sends a one-way packet, and returns when all of it was. DeadlineExceeded: the server does not
+  // read; the connection is cut then.
   template <Packet P>
   Result<void> send(const P& packet) {
     return send(Message::of(packet));

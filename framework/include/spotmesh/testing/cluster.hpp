@@ -45,6 +45,8 @@ struct ClusterOptions {
   std::optional<bool> creates_here{};
   // Of the first nodes; the others are as they come.
   std::vector<ClusterNode> each{};
+  // Of a thousand clients so many speak the binary form of STREAM, the others JSON.
+  unsigned binary_clients_per_mille = 500;
   // Defects that are planted before anything starts; see Cluster::plant_defect.
   std::vector<std::pair<std::string, unsigned>> defects{};
 };
@@ -77,6 +79,8 @@ class Cluster {
   // A new client of that node's gateway, to be destroyed before the cluster. The error is what a
   // real client would be told: NotFound when nobody listens, or why it was turned away.
   Result<SimStreamClient> connect(unsigned node = 0);
+  // The same in a form of one's own choice.
+  Result<SimStreamClient> connect(unsigned node, ClientForm form);
 
   // Somebody new on that node, who calls without being an object or a client. NotFound when its
   // process has ended.

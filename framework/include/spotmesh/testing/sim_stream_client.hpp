@@ -23,12 +23,15 @@ struct ClientClose {
   std::string reason;
 };
 
+// Which form of STREAM a client speaks: spotmesh.v1.json or spotmesh.v1, over WebSocket.
+enum class ClientForm : std::uint8_t { Json, Binary };
+
 class StreamClientEnd;
 
-// A client of the STREAM protocol (WebSocket, spotmesh.v1.json) over a simulated connection, made
-// by Cluster::connect(). It speaks the protocol to the letter, unless told to misbehave. Handlers
-// run while the simulation runs, one at a time; they may use the client but not destroy it.
-// Destroying it resets the connection.
+// A client of the STREAM protocol over a simulated connection, made by Cluster::connect(). It
+// speaks the protocol to the letter, unless told to misbehave. Handlers run while the simulation
+// runs, one at a time; they may use the client but not destroy it. Destroying it resets the
+// connection.
 class SimStreamClient {
  public:
   explicit SimStreamClient(std::unique_ptr<StreamClientEnd> end);
@@ -63,13 +66,13 @@ class SimStreamClient {
   template <Packet P>
   void on_push(std::function<void(const P&)> handler) {
     on_push(PacketTraits<P>::descriptor(), [handler = std::move(handler)](const Message& message) {
-      // It came as JSON of this schema, so it decodes.
+      // It was held to its schema when it came, so it decodes.
       handler(*message.template decode<P>());
     });
   }
   void on_push(const PacketDescriptor& packet, std::function<void(const Message&)> handler);
   void on_other_push(std::function<void(const Message&)> handler);
-  // Each text message as it came, before anything else is made of it.
+  // Each reply and push of the JSON form as it came, before anything else is made of it.
   void on_text(std::function<void(std::string_view)> handler);
   // The connection has ended. Once.
   void on_close(std::function<void(const ClientClose&)> handler);

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Measures the gateway beside plain echo servers: the server on CPU 0, the load on CPU 1.
+
+    gateway.py FOLDER [--baselines DIR] [--runs N] [--secs S] [--only CASE] [--json FILE]
+
+DIR holds asio_codec_echo.cpp and beast_echo.cpp, which are compiled here; without it (nor
+SPOTMESH_BASELINES) only the gateway is measured. Everything of one case runs in turn, N times, and
+the medians are compared: that is what counts on a machine with neighbours.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+
+CASES = {
+    "100 x 1": ["--conns", "100"],
+    "1000 x 1": ["--conns", "1000"],
+    "100 x 16": ["--conns", "100", "--depth", "16"],
+}
+BASELINES = ("asio_codec_echo", "beast_echo")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def pinned(cpu, command):
+    return ["taskset", "-c", str(cpu)] + command
+
+
+class Bench:
+    def __init__(self, folder, options, scratch):
+        self.folder = folder
+        self.options = options
+        self.scratch = scratch
+        self.baselines = {}
+        for name in BASELINES if options.baselines else ():
+            source = os.path.join(options.baselines, name + ".cpp")
+            target = os.path.join(scratch, name)
+            subprocess.run([os.environ.get("CXX", "clang++-19"), "-std=c++20", "-O2", "-pthread",
+                            source, "-o", target], check=True)
+            self.baselines[name] = target
+
+    def server(self, name, port):
+        if name in self.baselines:
+            return [self.baselines[name], str(port)]
+        store = os.path.join(self.scratch, f"store-{port}.db")
+        return [os.path.join(self.folder, "gateway_server"), f"--stream.port={port}",
+                "--node.workers=1", "--log.level=error", "--stream.sessions=20000",
+                f"--location.store=sqlite:{store}", "--admin.listen=127.0.0.1:0"]
+
+    def run(self, name, mode, arguments):
+        """One run of a server, fresh, under the load."""
+        port = free_port()
+        with subprocess.Popen(pinned(0, self.server(name, port)),
+                              stdout=subprocess.PIPE) as server:
+            try:
+                server.stdout.readline()  # each of them says one line when it listens
+                load = [os.path.join(self.folder, "gateway_load"), mode, "--port", str(port),
+                        "--pid", str(server.pid), "--secs", str(self.options.secs)]
+                result = subprocess.run(pinned(1, load + arguments), check=True, text=True,
+                                        stdout=subprocess.PIPE, timeout=180)
+                return json.loads(result.stdout)
+            finally:
+                server.send_signal(signal.SIGTERM)
+                try:
+                    server.wait(20)
+                except subprocess.TimeoutExpired:
+                    server.kill()
+
+    def compare(self, case, contenders, arguments):
+        """The medians of each contender: {label: figures}."""
+        rows = {label: [] for label, _, _ in contenders}
+        for _ in range(self.options.runs):
+            for label, name, mode in contenders:
+                rows[label].append(self.run(name, mode, arguments))
+                print(f"  {case}, {label}: {rows[label][-1]['per_s']:.0f} /s", file=sys.stderr)
+        return {label: {key: statistics.median(run[key] for run in runs)
+                        if isinstance(value, (int, float)) else value
+                        for key, value in runs[0].items()}
+                for label, runs in rows.items()}
+
+    def all(self):
+        others = [(name, name, "plain") for name in self.baselines]
+        echo = [("gateway", "gateway", "echo"), ("through an Actor", "gateway", "actor")]
+        wanted = lambda case: self.options.only in ("", case)
+        measured = {}
+        for case, arguments in CASES.items():
+            if wanted(case):
+                measured[case] = self.compare(case, echo + others, arguments)
+        for case, mode, conns in (("broadcast, 100 rooms x 10", "broadcast", "1000"),
+                                  ("join, 2000 clients", "join", "2000")):
+            if wanted(case):
+                measured[case] = self.compare(case, [("gateway", "gateway", mode)],
+                                              ["--conns", conns])
+        if wanted("idle, 10000"):
+            idle = [("gateway", "gateway", "idle")]
+            idle += [(name, name, "plain") for name in self.baselines]
+            measured["idle, 10000"] = self.compare(
+                "idle, 10000", [(label, name, "idle" if mode == "idle" else "idle_plain")
+                                for label, name, mode in idle], ["--conns", "10000"])
+        return measured
+
+
+def ratio(value, base):
+    return f"{value / base:.2f}" if base else ""
+
+
+def table(measured):
+    yield ("case", "server", "/s", "/s of CPU", "p50", "p99", "bytes each", "to the first baseline",
+           "of CPU")
+    for case, rows in measured.items():
+        base = next((rows[name] for name in BASELINES if name in rows), None)
+        for label, row in rows.items():
+            is_idle = case.startswith("idle")
+            yield (case, label, f"{row['per_s']:.0f}", f"{row['per_cpu_s']:.0f}",
+                   f"{row['p50_us']:.0f} us", f"{row['p99_us']:.0f} us",
+                   f"{row['bytes_each']:.0f}" if is_idle else "",
+                   ratio(row["per_s"], base["per_s"]) if base else "",
+                   ratio(row["per_cpu_s"], base["per_cpu_s"]) if base else "")
+
+
+def print_table(rows):
+    rows = list(rows)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(f"{cell:<{width}}" if i < 2 else f"{cell:>{width}}"
+                        for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+
+
+def measure(folder, options):
+    with tempfile.TemporaryDirectory() as scratch:
+        return Bench(folder, options, scratch).all()
+
+
+def add_arguments(parser):
+    parser.add_argument("--baselines", default=os.environ.get("SPOTMESH_BASELINES"), metavar="DIR",
+                        help="sources of other echo servers to measure the gateway beside")
+    parser.add_argument("--runs", type=int, default=3, help="of each, in turn (gateway)")
+    parser.add_argument("--secs", type=float, default=3, help="of each run (gateway)")
+    parser.add_argument("--only", default="", metavar="CASE", help="one case of the gateway")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--json", metavar="FILE")
+    add_arguments(parser)
+    options = parser.parse_args()
+    measured = measure(options.folder, options)
+    print_table(table(measured))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(measured, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
