@@ -24,6 +24,30 @@ esac
 }
 name=$1
 [[ $name =~ ^[a-z][a-z0-9]*$ ]] || die "'$name' is no name of lower case letters and digits"
+# The name becomes a namespace beside these, and beside what C++, its libraries and schemas name.
+case $name in
+  internal | spotmesh | std | fmt | flatbuffers | table | string | byte | ubyte | ushort | uint | \
+    ulong | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64 | \
+    attribute | include)
+    die "'$name' has a meaning already, choose another name"
+    ;;
+esac
+if command -v clang++-19 >/dev/null &&
+  ! clang++-19 -std=c++23 -fsyntax-only -x c++ - 2>/dev/null <<END; then
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <sys/socket.h>
+#include <unistd.h>
+namespace $name {}
+int main() {}
+END
+  die "'$name' has a meaning in C++ already, choose another name"
+fi
 [[ ! -e $name ]] || die "samples/$name is there already"
 
 cp -r tictactoe "$name"

@@ -31,6 +31,15 @@ wrong_usage() {
   exit 2
 }
 
+# The games that there are, with a comma between.
+games() {
+  local found=(samples/*/CMakeLists.txt)
+  found=("${found[@]#samples/}")
+  found=("${found[@]%/CMakeLists.txt}")
+  local IFS=,
+  printf '%s' "${found[*]}" | sed 's/,/, /g'
+}
+
 sample=
 demo=false
 nodes=1
@@ -38,7 +47,6 @@ host=127.0.0.1
 port=
 while (($#)); do
   case $1 in
-    bingo) die "the sample bingo does not exist yet; there is tictactoe" 2 ;;
     --demo) demo=true ;;
     --rolling) die "--rolling needs nodes that can move their rooms, which do not exist yet" 2 ;;
     --nodes)
@@ -72,14 +80,17 @@ while (($#)); do
       exit
       ;;
     [a-z]*)
-      [[ -f samples/$1/CMakeLists.txt ]] || wrong_usage "there is no game in samples/$1"
+      if [[ ! -f samples/$1/CMakeLists.txt ]]; then
+        [[ $1 != bingo ]] || die "the sample bingo does not exist yet; there is $(games)" 2
+        wrong_usage "there is no game in samples/$1; there is $(games)"
+      fi
       sample=$1
       ;;
     *) wrong_usage "unknown argument '$1'" ;;
   esac
   shift
 done
-[[ -n $sample ]] || wrong_usage "which sample? There is tictactoe"
+[[ -n $sample ]] || wrong_usage "which sample? There is $(games)"
 if [[ -z $port ]]; then
   if $demo; then port=0; else port=8080; fi
 fi
@@ -125,7 +136,8 @@ trap clean_up EXIT
 trap 'exit 0' INT
 trap 'exit 143' TERM
 
-# start_server NUMBER PORT FLAG…: sets `url` once the server says that it serves.
+# start_server NUMBER PORT FLAG…: sets `url`, and `admin_url` of its operators, once the server says
+# that it serves.
 start_server() {
   local number=$1 at=$2 log=$run/server-$1.log pid lines follower
   shift 2
@@ -142,8 +154,13 @@ start_server() {
   kill "$follower" 2>/dev/null || true
   wait "$follower" 2>/dev/null || true
   exec {lines}<&-
+  admin_url=$(sed -n '/^admin: /{s|^admin: ||p;q}' "$log")
   if [[ -z $url ]]; then
     cat "$log" >&2
+    if grep -q 'the admin endpoint: .*Address already in use' "$log"; then
+      die "port $admin, for operators, is taken, see above; --port P serves at another one and is \
+a thousand below theirs, --port 0 takes any free ones"
+    fi
     if grep -q 'Address already in use' "$log"; then
       die "port $at is taken, see above; --port P serves at another one, --port 0 at any free one"
     fi
@@ -170,6 +187,7 @@ for ((number = 1; number <= nodes; ++number)); do
     url=${url/0.0.0.0/${address:-$(hostname)}}
   fi
   printf 'Open %s in two windows and play. Ctrl-C ends it.\n' "$url"
+  printf 'Who is there, and how much: %sv1/actors and %smetrics\n' "$admin_url" "$admin_url"
 done
 # Ends when the first server does, which none is meant to do by itself.
 wait -n "${servers[@]}" || true

@@ -109,6 +109,10 @@ test('a game is served until Ctrl-C, by as many servers as are asked for', { tim
       await script.line(new RegExp(`^Open (?!${urls[0] ?? 'none'})`));
       urls = script.lines.map((line) => /^Open (\S+)/.exec(line)?.[1]).filter(Boolean);
     }
+    const places = await script.line(/^Who is there, and how much: /);
+    const [actors, metrics] = places.match(/http\S+/g);
+    assert.match(await (await fetch(actors)).text(), /"actors":\[\]/);
+    assert.match(await (await fetch(metrics)).text(), /^spotmesh_mesh_node_state/m);
     for (const url of urls) {
       const page = await fetch(url);
       assert.equal(page.status, 200);
@@ -140,6 +144,21 @@ test('a port that another server has is told, and how to take another one', { ti
       assert.equal(await script.ended, 1, script.output);
       assert.match(script.output, new RegExp(`^run.sh: port ${port} is taken.*--port 0`, 'm'));
       assert.deepEqual(script.leftovers(), []);
+    } finally {
+      other.close();
+    }
+  });
+
+test('a port that is taken where operators look is told apart', { timeout: TEST_MS },
+  async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(other, 'listening');
+      const { port } = other.address();
+      const script = runSample('tictactoe', '--port', String(port - 1000));
+      assert.equal(await script.ended, 1, script.output);
+      const told = new RegExp(`^run.sh: port ${port}, for operators, is taken`, 'm');
+      assert.match(script.output, told);
     } finally {
       other.close();
     }
@@ -205,7 +224,8 @@ test('a game of one\'s own begins as TicTacToe under another name, and is run by
     served.interrupt();
     assert.equal(await served.ended, 0, served.output);
 
-    for (const name of ['checkers', 'Chess', 'my-game', '../evil', '']) {
+    const taken = ['internal', 'spotmesh', 'table', 'class', 'time', 'main', 'link'];
+    for (const name of ['checkers', 'Chess', 'my-game', '../evil', '', ...taken]) {
       assert.equal(await begin(name).ended, 2, `'${name}'`);
     }
   }));
