@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "server/names.hpp"
+#include "server/refusal.hpp"
 
 namespace tictactoe {
 
@@ -51,7 +52,7 @@ Task<Result<GameSession::Arrival>> GameSession::arrive(internal::CreatePlayer wh
                     .get_or_create(player_id(who.name), player_type)
                     .request(who)
                     .submit();
-  if (!player) co_return fail(player.error());
+  if (!player) co_return fail(refusal(player.error()));
   if (const auto* created = std::get_if<spotmesh::Created>(&*player)) {
     co_return Arrival{.player = created->actor, .result = {.name = who.name}};
   }
@@ -73,7 +74,7 @@ Task<Result<GameSession::Arrival>> GameSession::come_back(spotmesh::ActorRef pla
     co_return Arrival{.player = player, .result = {.name = proven->name, .is_resumed = true}};
   }
   const bool is_gone = proven.error().kind() == spotmesh::ErrorKind::NotFound;
-  co_return fail(is_gone ? just_leaving(who.name) : proven.error());
+  co_return fail(is_gone ? just_leaving(who.name) : refusal(proven.error()));
 }
 
 Task<void> GameSession::on_replaced(const spotmesh::ActorRef&) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "server/names.hpp"
+#include "server/refusal.hpp"
 
 namespace tictactoe {
 
@@ -63,11 +64,14 @@ SyncResult Lobby::sync(Player&, const Sync&) const { return {}; }
 
 Task<Result<RoomList>> Lobby::list_rooms(Player& player, const ListRooms&) const {
   if (auto ready = co_await ensure_directory(player); !ready) co_return fail(ready.error());
-  co_return co_await player.context()
-      .spots()
-      .request<RoomList>(directory_id(context().node_rid()),
-                         internal::Subscribe{.player_id = player.context().actor_id().text()})
-      .submit();
+  auto list =
+      co_await player.context()
+          .spots()
+          .request<RoomList>(directory_id(context().node_rid()),
+                             internal::Subscribe{.player_id = player.context().actor_id().text()})
+          .submit();
+  if (!list) co_return fail(refusal(list.error()));
+  co_return *std::move(list);
 }
 
 Task<Result<void>> Lobby::ensure_directory(Player& player) const {
@@ -75,7 +79,7 @@ Task<Result<void>> Lobby::ensure_directory(Player& player) const {
                        .spots()
                        .get_or_create(directory_id(context().node_rid()), directory_type)
                        .submit();
-  if (!directory) co_return fail(directory.error());
+  if (!directory) co_return fail(refusal(directory.error()));
   co_return Result<void>();
 }
 
@@ -94,7 +98,7 @@ namespace {
 Result<Entering> enter(Player& player, std::string_view room, Role role) {
   auto name = clean_room_name(room);
   if (!name) return fail(name.error());
-  if (auto begun = player.go_to(*name, role); !begun) return fail(begun.error());
+  if (auto begun = player.go_to(*name, role); !begun) return fail(refusal(begun.error()));
   return Entering{.room = std::move(*name), .role = role};
 }
 
@@ -109,7 +113,7 @@ Task<Result<Entering>> Lobby::open_room(Player& player, const OpenRoom& open) co
                   .get_or_create(room_id(*name), room_type)
                   .request(internal::CreateRoom{.room = *name})
                   .submit();
-  if (!room) co_return fail(room.error());
+  if (!room) co_return fail(refusal(room.error()));
   if (std::holds_alternative<spotmesh::Rejected>(*room)) {
     co_return fail(Error::rejected(fmt::format("room '{}' could not be opened", *name)));
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "server/names.hpp"
+#include "server/refusal.hpp"
 
 namespace tictactoe {
 
@@ -108,7 +109,8 @@ void Player::did_not_arrive(const Error& error) {
     if (!is_connected()) begin_absence();
     return;
   }
-  EnterFailedNotify notify{.room = std::exchange(destination_, {}), .message = error.message()};
+  EnterFailedNotify notify{.room = std::exchange(destination_, {}),
+                           .message = refusal(error).message()};
   if (error.kind() == ErrorKind::NotFound) {
     notify.message = fmt::format("there is no room '{}'", notify.room);
   }

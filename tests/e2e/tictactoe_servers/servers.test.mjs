@@ -196,6 +196,10 @@ test('a server whose lease has run out is alive and not ready, until the store i
     assert.equal((await fetch(`${server.admin}/healthz`)).status, 200);
     const metrics = await (await fetch(`${server.admin}/metrics`)).text();
     assert.match(metrics, /^spotmesh_mesh_node_admitted 0$/m);
+    // The page tries again by itself, and shows nobody what the server has inside.
+    const { answer } = await logIn(server, 'Bob');
+    assert.equal(answer.error?.kind, 'Unavailable', JSON.stringify(answer));
+    assert.doesNotMatch(answer.error.message, /store|cluster|lease|tictactoe/i);
     await lock.release();
     await server.says(/objects "this node's lease is renewed/);
     assert.deepEqual(await readiness(server), { code: 200, status: 'ready' });
