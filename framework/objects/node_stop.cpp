@@ -64,14 +64,17 @@ void ObjectsNode::Stopping::close_spots() {
   for (const auto& spot : core_.registry->spots()) {
     if (spot->is_entry_spot() || spot->state != CellState::Ready) continue;
     spot->state = CellState::Ending;
-    ++closing_;
+    closing_.push_back(spot);
     core_.destructions->run_closing(*spot, ClosingReason::Shutdown, deadline_,
-                                    [this] { --closing_; });
+                                    [this, spot] { std::erase(closing_, spot); });
   }
 }
 
 bool ObjectsNode::Stopping::is_quiet() const {
-  if (closing_ > 0 || core_.creations->under_way() > 0 || core_.joins->under_way() > 0 ||
+  // One that the node steps down from meanwhile is closed by nobody.
+  const bool are_closing = std::ranges::any_of(
+      closing_, [](const auto& spot) { return spot->state != CellState::Gone; });
+  if (are_closing || core_.creations->under_way() > 0 || core_.joins->under_way() > 0 ||
       core_.farewells->under_way() > 0 || core_.destructions->under_way() > 0) {
     return false;
   }
@@ -102,7 +105,6 @@ void ObjectsNode::Stopping::remove_records() {
   phase_ = Phase::Removing;
   // From here on the ids are free: what still runs has had its time, and says nothing any more.
   core_.admission.fence();
-  for (const auto& gate : core_.gates->all()) gate->abandon();
   publisher_.stop();
   core_.checkpoints->stop();
   for (const auto& actor : core_.registry->actors()) {
@@ -118,6 +120,8 @@ void ObjectsNode::Stopping::remove_records() {
     spot->mailbox().close(core_.stopping_error());
     records_.push_back({location::keys::spot(spot->id()), spot->authority->version});
   }
+  // After what waits behind a turn that does not end has been refused.
+  for (const auto& gate : core_.gates->all()) gate->abandon();
   remove_next();
 }
 

@@ -12,7 +12,9 @@
 #include "objects/core.hpp"
 #include "objects/descriptor_publisher.hpp"
 #include "objects/objects_node.hpp"
+#include "objects/spot_cell.hpp"
 #include "objects/store_port.hpp"
+#include "runtime/ref_counted.hpp"
 
 namespace spotmesh::objects {
 
@@ -56,7 +58,7 @@ class ObjectsNode::Stopping {
   std::function<void()> done_;
   StrandTimer timer_;
   Phase phase_ = Phase::Draining;
-  std::size_t closing_ = 0;  // on_closing callbacks that have not ended
+  std::vector<runtime::Ref<SpotCell>> closing_;  // whose on_closing callbacks have not ended
   std::vector<location::Condition> records_;
   std::vector<location::Condition> under_removal_;  // the batch in the commit under way
 };

@@ -48,13 +48,14 @@ void step_down(const Ref<SpotCell>& spot, const Error& reason) {
   Core& core = spot->core();
   spot->state = CellState::Gone;
   spot->timers().abandon();
-  spot->mailbox().close(reason);
-  // A turn of it that is executing may still look at its members.
-  spot->gate().abandon([spot] { spot->drop_members(); });
-  spot->give_up_claims();
+  // What waits for the Spot and for its members is refused before their gate drops it.
+  spot->mailbox().abandon(reason);
   for (const auto& actor : core.registry->actors()) {
     if (actor->spot() == spot) step_down(actor, reason);
   }
+  // A turn of it that is executing may still look at its members.
+  spot->gate().abandon([spot] { spot->drop_members(); });
+  spot->give_up_claims();
   core.farewells->stepped_down(*spot);
   core.registry->remove(*spot);
   core.subscriptions->end(*spot);

@@ -228,11 +228,18 @@ Gate::Outcome Gate::run_resumed(Instant now) {
 }
 
 Gate::Outcome Gate::drop(Turn& turn) {
+  end_unfinished(turn);
+  return Outcome::Ended;
+}
+
+// The job of an abandoned mailbox is refused once its frame is gone: whoever waits for it learns
+// that. Otherwise nobody is left who could be told.
+void Gate::end_unfinished(Turn& turn) {
   turn.resume_point_ = nullptr;
   turn.task_ = Task<void>();
+  if (turn.mailbox_->is_abandoned_.load()) turn.job_->refuse(turn.mailbox_->closing_error());
   turn.job_.reset();
   turn.scope_.reset();
-  return Outcome::Ended;
 }
 
 Gate::Outcome Gate::execute(Turn& turn, bool is_new) noexcept {
@@ -323,6 +330,7 @@ void Gate::clear_abandoned() {
   }
   const auto discard_turn = [](std::unique_ptr<Turn> turn) {
     Mailbox* mailbox = turn->mailbox_;
+    end_unfinished(*turn);
     turn.reset();
     mailbox->discard();
   };

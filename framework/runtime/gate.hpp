@@ -116,6 +116,7 @@ class Gate final : public RefCounted, public Runnable {
   Outcome execute(Turn& turn, bool is_new) noexcept;
   // The end of a suspended turn whose mailbox was abandoned: nothing is finished, nothing answered.
   Outcome drop(Turn& turn);
+  static void end_unfinished(Turn& turn);
   Instant after_execution(Outcome outcome);
   void leave_mailbox(Turn& turn);
   void flush(Turn& turn, Instant now);

@@ -17,8 +17,10 @@ namespace spotmesh::runtime {
 class Turn;
 
 // Intrusive (its lane links it) and pooled. Exactly one of {run … finished} and {refuse} happens to
-// a job that a mailbox has accepted, then it is deleted. Only when its gate is abandoned or its
-// mailbox is destroyed is a job deleted without either; its destructor must cope.
+// a job that a mailbox has accepted, then it is deleted; one that was suspended when its mailbox
+// was abandoned is refused after its run() and instead of its finished(). Only when its gate is
+// abandoned and its mailbox was not closed before, or is destroyed, is a job deleted without
+// either; its destructor must cope.
 class Job : public Pooled {
  public:
   Job() = default;
@@ -35,7 +37,8 @@ class Job : public Pooled {
   virtual void finished(Turn& turn, std::exception_ptr failure) = 0;
   // What it is, for people: a packet's name, a callback's. Lives as long as the application.
   virtual std::string_view what() const { return "a job"; }
-  // The mailbox was closed before the job ran; `error` is the one given to close(). On any thread,
+  // The mailbox was closed before the job ran, or abandoned before it ended; `error` is the one
+  // given to close(). On any thread,
   // under no lock of the runtime. Must not throw.
   virtual void refuse(const Error& error) = 0;
 

@@ -160,6 +160,11 @@ void Mailbox::abandon(const Error& error) {
   close(error);
 }
 
+Error Mailbox::closing_error() const {
+  std::lock_guard lock(mutex_);
+  return *closed_with_;
+}
+
 bool Mailbox::is_closed() const {
   std::lock_guard lock(mutex_);
   return closed_with_ != nullptr;

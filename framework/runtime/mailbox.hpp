@@ -113,7 +113,8 @@ class Mailbox {
   void close(const Error& error);
   bool is_closed() const;
   // The same, and its turns that are suspended do not go on: each is destroyed, with its frame, at
-  // the moment at which it would. For an owner that has to fall silent on a gate it shares.
+  // the moment at which it would, or when its gate is abandoned, and its job is refused. For an
+  // owner that has to fall silent on a gate it shares.
   void abandon(const Error& error);
   Backlog backlog() const;
   // Of the turns in progress, those that have left included, the one that began first.
@@ -145,6 +146,8 @@ class Mailbox {
   Yielded yield_turn();
   // Ends a turn that has left; the mailbox may be gone.
   void finish_left_turn(LeftTurn* left);
+  // Of a closed one.
+  Error closing_error() const;
   // The gate is abandoned: drops everything without a word, a turn in progress included, and lets
   // go of the owner.
   void discard();

@@ -60,10 +60,7 @@ class FailOvers final : public Fault {
 
  private:
   bool strike(Cluster& cluster, Chance& chance) override {
-    // Not its first second: a store that has forgotten that there ever was a lease is another one,
-    // in which generations begin anew.
-    const Duration most = std::clamp<Duration>(cluster.elapsed() - 1s, 0s, 5s);
-    cluster.fail_over_store(chance.between(0s, most));
+    cluster.fail_over_store(chance.between(0s, std::min<Duration>(cluster.elapsed(), 5s)));
     return true;
   }
   void mend(Cluster&) override {}

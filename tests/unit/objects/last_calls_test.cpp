@@ -114,12 +114,15 @@ TEST_CASE("no turn goes on once a stop has begun to free the ids", "[LOSS-05][MS
     return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(60s).submit();
   });
   one.run_for(100ms);
+  const auto refused = one->core().metrics.refused_messages.value();
+  one->core().router->submit(note_to("anna", "behind it"));
   one.sim.store.behavior().min_latency = 500ms;
   one.sim.store.behavior().max_latency = 500ms;
   // The deadline, what is left to the last turns, and half of the first commit.
   one.sim.world.after(2450ms, [&] { endless.open(); });
   one->stop(2s);
   CHECK_FALSE(goes_on);
+  CHECK(one->core().metrics.refused_messages.value() == refused + 1);
   one.run_for(10ms);
   REQUIRE(outcome->has_value());
   check_error(**outcome, ErrorKind::ShuttingDown);

@@ -188,6 +188,7 @@ TEST_CASE("the room that stays goes on without the turn of a member that was ste
   world.one.run_for(8s);
   CHECK(world.one->metrics().stepped_down_objects.value() == 1);
   CHECK(world.hooks.journal.count("gone anna") == 1);
+  world.one.run_for(30s);  // nothing is created before the owners have told what they hold
   world.one->born("berta", "pawn");
   REQUIRE(world.one->send("berta", probe::Wish{.spot = "red"}).has_value());
   world.one.run_for(1s);

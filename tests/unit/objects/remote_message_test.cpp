@@ -299,7 +299,7 @@ TEST_CASE("a request that waits at a node which stops is Unavailable, for its ow
   game.run_for(100ms);
   REQUIRE(done->has_value());
   check_error(outcomes.at(0), ErrorKind::Unavailable);
-  check_error(outcomes.at(1), ErrorKind::Unavailable, "has ended");
+  check_error(outcomes.at(1), ErrorKind::Unavailable, "is shutting down");
 }
 
 TEST_CASE("messages of one gate to one id keep their order while it is looked up and after",

@@ -1,6 +1,7 @@
 // What ends with an object that its node steps down from.
 #include <catch2/catch.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "objects/farewells.hpp"
 #include "objects/joins.hpp"
 #include "objects/registry.hpp"
+#include "objects/router.hpp"
 
 using namespace spotmesh;
 using namespace spotmesh::objects;
@@ -294,4 +296,37 @@ TEST_CASE("a room that its node steps down from while a member leaves keeps noth
   world.lose_spot("red");
   CHECK(world.one->core().farewells->under_way() == 0);
   CHECK(world.one.journal().count("on_leave_actor red anna") == 0);
+}
+
+TEST_CASE("whoever waits for a room and its members learns that their node steps down from them",
+          "[STORE-08][MSG-03]") {
+  Rooms world;
+  world.one->born("anna", "pawn");
+  world.one->room("red", "room");
+  world.join("anna", "red");
+  // A handler that does not end keeps the room's gate; another request waits behind it.
+  Latch endless;
+  world.hooks().poke = [&](ActorContext&, SpotContext&,
+                           const probe::Poke&) -> Task<Result<probe::Poked>> {
+    co_await endless.wait();
+    co_return probe::Poked{};
+  };
+  const auto handled = world.one->begin<Result<probe::Poked>>([](Context& context) {
+    return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(600s).submit();
+  });
+  world.one.run_for(1s);
+  std::optional<Result<Message>> waiting;
+  Envelope second;
+  second.id = "anna";
+  second.message = Message::of(probe::Poke{});
+  second.reply = ReplySink([&](Result<Message> result) { waiting = std::move(result); });
+  world.one->core().router->submit(std::move(second));
+  const auto refused = world.one->core().metrics.refused_messages.value();
+  world.one.run_for(1s);
+  world.lose_spot("red");
+  REQUIRE(handled->has_value());
+  check_error(**handled, ErrorKind::Unavailable);
+  REQUIRE(waiting.has_value());
+  check_error(*waiting, ErrorKind::Unavailable);
+  CHECK(world.one->core().metrics.refused_messages.value() == refused + 2);
 }
