@@ -11,7 +11,7 @@
 #include "objects/checkpoints.hpp"
 #include "objects/core.hpp"
 #include "objects/destructions.hpp"
-#include "objects/session_routes.hpp"
+#include "objects/remote_sessions.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/turn_scope.hpp"
 #include "objects/waiting.hpp"
@@ -55,22 +55,20 @@ bool BoundSession::is_bound() const { return cell_->binding().has_value(); }
 
 Result<void> BoundSession::send(Message message) {
   const auto binding = cell_->binding();
-  objects::SessionRoutes* sessions = cell_->core().sessions;
-  if (!binding.has_value() || sessions == nullptr) {
+  if (!binding.has_value()) {
     return fail(Error::invalid_operation(
         fmt::format("{} is bound to no session, so '{}' has no client to go to", cell_->name(),
                     message.packet_name())));
   }
-  return sessions->push(*binding, message);
+  return cell_->core().remote_sessions->push(*binding, message);
 }
 
 Result<void> BoundSession::disconnect(std::string reason) {
   const auto binding = cell_->binding();
-  objects::SessionRoutes* sessions = cell_->core().sessions;
-  if (!binding.has_value() || sessions == nullptr) {
+  if (!binding.has_value()) {
     return fail(Error::invalid_operation(cell_->name() + " is bound to no session"));
   }
-  sessions->disconnect(*binding, std::move(reason));
+  cell_->core().remote_sessions->disconnect(*binding, std::move(reason));
   return {};
 }
 
@@ -98,11 +96,10 @@ Result<void> SpotContext::broadcast(Message message) {
         fmt::format("{} can broadcast '{}' only as a SpotWide User Spot, on a turn of its gate",
                     cell_.name(), message.packet_name())));
   }
-  objects::SessionRoutes* sessions = cell_.core().sessions;
-  if (sessions == nullptr) return {};
+  objects::SessionRoutes& sessions = *cell_.core().remote_sessions;
   for (const auto& member : cell_.members()) {
     // A client that has just gone misses it, as it would miss a push.
-    if (const auto binding = member->binding()) (void)sessions->push(*binding, message);
+    if (const auto binding = member->binding()) (void)sessions.push(*binding, message);
   }
   return {};
 }

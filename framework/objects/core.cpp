@@ -20,6 +20,8 @@
 #include "objects/publications.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
+#include "objects/remote_bindings.hpp"
+#include "objects/remote_sessions.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/spot_cell.hpp"
@@ -63,6 +65,8 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       joins(std::make_unique<Joins>(*this)),
       farewells(std::make_unique<Farewells>(*this)),
       bindings(std::make_unique<BindingTable>(*this)),
+      remote_bindings(std::make_unique<RemoteBindings>(*this)),
+      remote_sessions(std::make_unique<RemoteSessions>(*this)),
       subscribers(std::make_unique<Subscribers>(*this)),
       subscriptions(std::make_unique<Subscriptions>(*this)),
       publications(std::make_unique<Publications>(*this)) {}

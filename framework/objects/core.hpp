@@ -38,6 +38,8 @@ class PeerEnds;
 class PeerPort;
 class Publications;
 class Registry;
+class RemoteBindings;
+class RemoteSessions;
 class RequestTable;
 class Reassertions;
 class Router;
@@ -70,7 +72,8 @@ class Core {
   // For what may still be under way when the node has ended.
   const std::shared_ptr<StrandLink> link;
   runtime::DeadlineAdmission admission;
-  // Null when the process has no gateway. Set before the start.
+  // This node's gateway; null when it has none. Set before the start. What is said to the session
+  // of an Actor goes through remote_sessions, wherever it lives.
   SessionRoutes* sessions = nullptr;
 
   std::unique_ptr<PeerPort> peers;
@@ -90,6 +93,8 @@ class Core {
   std::unique_ptr<Joins> joins;
   std::unique_ptr<Farewells> farewells;
   std::unique_ptr<BindingTable> bindings;
+  std::unique_ptr<RemoteBindings> remote_bindings;
+  std::unique_ptr<RemoteSessions> remote_sessions;
   std::unique_ptr<Subscribers> subscribers;
   std::unique_ptr<Subscriptions> subscriptions;
   std::unique_ptr<Publications> publications;

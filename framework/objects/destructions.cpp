@@ -18,7 +18,7 @@
 #include "objects/peer_ends.hpp"
 #include "objects/reassertions.hpp"
 #include "objects/registry.hpp"
-#include "objects/session_routes.hpp"
+#include "objects/remote_sessions.hpp"
 #include "objects/store_operations.hpp"
 #include "objects/store_port.hpp"
 #include "objects/subscriptions.hpp"
@@ -213,7 +213,7 @@ void Destructions::on_claimed(const Ref<ActorCell>& actor, Instant deadline) {
   if (actor->state == CellState::Gone) return actor->release_claim();
   if (const auto binding = actor->set_binding({}); binding.has_value()) {
     core_.emit("actor.unbound", actor->id().text());
-    if (core_.sessions != nullptr) core_.sessions->on_actor_gone(*binding, actor->id());
+    core_.remote_sessions->on_actor_gone(*binding, actor->id());
   }
   remove_record(actor, deadline);
 }

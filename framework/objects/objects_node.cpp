@@ -19,6 +19,7 @@
 #include "objects/peer_port.hpp"
 #include "objects/publications.hpp"
 #include "objects/registry.hpp"
+#include "objects/remote_sessions.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
 #include "objects/subscribers.hpp"
@@ -151,6 +152,7 @@ void ObjectsNode::let_go() {
   core_->creations->let_go();
   core_->joins->let_go();
   core_->farewells->let_go();
+  core_->remote_sessions->let_go();
   for (const auto& actor : core_->registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(error);

@@ -125,6 +125,19 @@ Error read_failure(const PeerMessage& failure) {
   return read ? *std::move(read) : read.error();
 }
 
+Result<Message> read_reply(const Result<PeerMessage>& answer,
+                           const FrozenApplication& application) {
+  if (!answer) return fail(answer.error());
+  if (answer->kind != PeerKind::Reply) {
+    return fail(unsound(*answer, "it is no reply to a request"));
+  }
+  const auto table = read_body<body::Reply>(*answer);
+  if (!table) return fail(table.error());
+  auto reply = read_packet(*answer, *(*table)->message(), application);
+  if (!reply) return fail(Error::protocol_error(reply.error().message()));
+  return reply;
+}
+
 std::uint64_t remaining_time(Instant deadline, Instant now) {
   return static_cast<std::uint64_t>(std::max(deadline - now, Duration::zero()).count());
 }

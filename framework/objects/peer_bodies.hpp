@@ -52,6 +52,10 @@ void write_failure(flatbuffers::FlatBufferBuilder& builder, const Error& error);
 // What a message of kind Failure says, or that it says nothing sound.
 Error read_failure(const PeerMessage& failure);
 
+// What a request of a game has come to. ProtocolError: the answer says nothing sound, or a packet
+// that this build does not know.
+Result<Message> read_reply(const Result<PeerMessage>& answer, const FrozenApplication& application);
+
 // Nanoseconds on the wire; never negative.
 std::uint64_t remaining_time(Instant deadline, Instant now);
 // The deadline on this node's clock; hostile numbers give one within limits::peer_longest_time.

@@ -56,6 +56,22 @@ std::string to_string(PeerKind kind) {
       return "Admitted";
     case PeerKind::Withdraw:
       return "Withdraw";
+    case PeerKind::Bind:
+      return "Bind";
+    case PeerKind::Bound:
+      return "Bound";
+    case PeerKind::Unbind:
+      return "Unbind";
+    case PeerKind::SessionSend:
+      return "SessionSend";
+    case PeerKind::SessionRequest:
+      return "SessionRequest";
+    case PeerKind::SessionTaken:
+      return "SessionTaken";
+    case PeerKind::SessionPush:
+      return "SessionPush";
+    case PeerKind::BindingNews:
+      return "BindingNews";
   }
   return std::to_string(static_cast<std::uint16_t>(kind));
 }

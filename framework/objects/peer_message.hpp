@@ -37,13 +37,23 @@ enum class PeerKind : std::uint16_t {
   Admitted = 21,  // an operation that was asked for has begun
   Withdraw = 22,  // nobody waits for it any more
 
+  // Client sessions that are bound to Actors of another node.
+  Bind = 24,
+  Bound = 25,  // a Bind or an Unbind was done
+  Unbind = 26,
+  SessionSend = 27,     // what the client says
+  SessionRequest = 28,  // … and asks
+  SessionTaken = 29,    // there is room for more of it
+  SessionPush = 30,     // what is said to the client
+  BindingNews = 31,     // replaced, gone, or to be disconnected
+
   // About topics.
   Publication = 64,  // for all of the receiver's Spots that have subscribed
   TopicChange = 65,  // whether the sender has a Spot that has subscribed
   TopicChangeSeen = 66,
 
-  // 24 to 31 are kept for bindings, 32 to 63 for moves (44: a binding's new route; 46: a relayed
-  // reply has been taken).
+  // 32 to 63 are kept for moves (44: a binding's new route; 46: a relayed reply
+  // has been taken).
 };
 
 // "Request", or the number of a kind that this build does not know.

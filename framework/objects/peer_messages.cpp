@@ -62,24 +62,12 @@ Result<void> PeerMessages::submit(const mesh::Peer& owner, const Envelope& envel
   }
   auto call = core_.peers->call(
       owner, mesh::Lane::Messages, PeerKind::Request, &builder, *envelope.deadline,
-      [this, sink = envelope.reply, taken = std::move(taken)](Result<PeerMessage> answer) {
+      [this, sink = envelope.reply, taken = std::move(taken)](const Result<PeerMessage>& answer) {
         taken();
-        complete(sink, std::move(answer));
+        sink.complete(read_reply(answer, core_.application));
       });
   if (!call) return fail(call.error());
   return {};
-}
-
-void PeerMessages::complete(const ReplySink& sink, Result<PeerMessage> answer) {
-  if (!answer) return sink.complete(fail(std::move(answer.error())));
-  if (answer->kind != PeerKind::Reply) {
-    return sink.complete(fail(unsound(*answer, "it is no reply to a request")));
-  }
-  const auto table = read_body<body::Reply>(*answer);
-  if (!table) return sink.complete(fail(table.error()));
-  auto reply = read_packet(*answer, *(*table)->message(), core_.application);
-  if (!reply) return sink.complete(fail(Error::protocol_error(reply.error().message())));
-  sink.complete(*std::move(reply));
 }
 
 Result<void> PeerMessages::receive(const PeerMessage& message) {
@@ -108,19 +96,12 @@ Result<void> PeerMessages::receive(const PeerMessage& message) {
     if (!asker) return fail(asker.error());
     envelope.reply = ReplySink(std::make_shared<PeerReplyFunction>(
         [this, call = message.without_bytes()](const Result<Message>& outcome) {
-          reply_to(call, outcome);
+          core_.peers->reply(call, outcome);
         },
         *std::move(asker)));
   }
   deliver(message, envelope);
   return {};
-}
-
-void PeerMessages::reply_to(const PeerMessage& call, const Result<Message>& outcome) {
-  if (!outcome) return core_.peers->refuse(call, mesh::Lane::Messages, outcome.error());
-  FlatBufferBuilder builder;
-  builder.Finish(body::CreateReply(builder, write_packet(builder, *outcome)));
-  core_.peers->answer(call, mesh::Lane::Messages, PeerKind::Reply, &builder);
 }
 
 void PeerMessages::deliver(const PeerMessage& message, Envelope& envelope) {

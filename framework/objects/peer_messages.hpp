@@ -28,10 +28,8 @@ class PeerMessages {
   Result<void> receive(const PeerMessage& message);
   Result<void> receive_stale(const PeerMessage& message);
   void tell_stale(const mesh::Peer& peer, const Envelope& envelope);
-  void reply_to(const PeerMessage& call, const Result<Message>& outcome);
   void deliver(const PeerMessage& message, Envelope& envelope);
   void refuse(const PeerMessage& message, const Envelope& envelope, Error error);
-  void complete(const ReplySink& sink, Result<PeerMessage> answer);
 
   Core& core_;
 };

@@ -19,6 +19,7 @@ bool is_answer(PeerKind kind) {
     case PeerKind::FenceAnswer:
     case PeerKind::CreateAnswer:
     case PeerKind::Ended:
+    case PeerKind::Bound:
     case PeerKind::TopicChangeSeen:
       return true;
     default:
@@ -73,6 +74,13 @@ void PeerPort::refuse(const PeerMessage& call, mesh::Lane lane, const Error& err
   flatbuffers::FlatBufferBuilder body;
   write_failure(body, error);
   answer(call, lane, PeerKind::Failure, &body);
+}
+
+void PeerPort::reply(const PeerMessage& call, const Result<Message>& outcome) {
+  if (!outcome) return refuse(call, mesh::Lane::Messages, outcome.error());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(body::CreateReply(builder, write_packet(builder, *outcome)));
+  answer(call, mesh::Lane::Messages, PeerKind::Reply, &builder);
 }
 
 void PeerPort::end(const mesh::Peer& peer, const Error& reason) {

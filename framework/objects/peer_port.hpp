@@ -11,6 +11,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <spotmesh/error.hpp>
+#include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
 
 #include "mesh/peers.hpp"
@@ -58,6 +59,8 @@ class PeerPort final : public mesh::PeerHandler {
   void answer(const PeerMessage& call, mesh::Lane lane, PeerKind kind,
               const flatbuffers::FlatBufferBuilder* body);
   void refuse(const PeerMessage& call, mesh::Lane lane, const Error& error);
+  // Answers a request of a game, behind what was said in the lane of messages before.
+  void reply(const PeerMessage& call, const Result<Message>& outcome);
 
   // A job of the strand for the sake of that peer, from the thread that brings a message of it.
   // False: jobs_per_peer of them wait already.

@@ -39,27 +39,31 @@ class SessionRoutes {
   virtual void on_actor_gone(const BindingIdentity& binding, const ActorId& actor) = 0;
 };
 
-// Implemented by objects. Called by stream from session turns; safe from any thread. Callbacks come
-// exactly once, on any thread, never inside the call, and must only hand over.
+// Implemented by objects, for Actors of this node and of others. Called by stream from session turns;
+// safe from any thread. Callbacks come exactly once, on any thread, never inside the call, and must
+// only hand over.
 class Bindings {
  public:
   virtual ~Bindings() = default;
 
   // Unavailable: nothing lives under the ref's id, or its owner is away. InvalidOperation: another
   // incarnation lives there, or the identity is older than the present binding's. ShuttingDown.
+  // DeadlineExceeded: the Actor's node has not answered in time; should it bind yet, that is undone.
   virtual void bind(const ActorRef& actor, BindingIdentity binding,
                     std::function<void(Result<void>)> done) = 0;
   // Ends the binding if it is still this one; otherwise changes nothing and succeeds.
+  // DeadlineExceeded: the Actor's node has not answered in time; it learns it when it is reached.
   virtual void unbind(const ActorId& actor, BindingIdentity binding,
                       std::function<void(Result<void>)> done) = 0;
   // The connection has ended: the Actor is unbound and on_disconnect_actor runs once on the Spot it
   // is in then. A stale identity changes nothing.
   virtual void session_ended(const ActorId& actor, BindingIdentity binding) = 0;
 
-  // A packet of the client for its bound Actor, in client order. `reply` is null for a one-way
-  // packet, and otherwise called exactly once unless this call fails. `deadline` is when the
-  // session stops waiting. CapacityExceeded: the mailbox is full, stop reading and try this packet
-  // again. InvalidOperation: the binding is stale. Unavailable: the Actor is gone.
+  // A packet of the client for its bound Actor, in client order; one call at a time per binding.
+  // `reply` is null for a one-way packet, and otherwise called once, unless this call fails or
+  // `deadline` comes first, which is when the session stops waiting. CapacityExceeded: the mailbox
+  // or the way to it is full, stop reading and try this packet again. InvalidOperation: the binding
+  // is stale. Unavailable: the Actor is gone, or its node.
   virtual Result<void> relay(const ActorId& actor, const BindingIdentity& binding, Message message,
                              std::optional<Instant> deadline,
                              std::function<void(Result<Message>)> reply) = 0;

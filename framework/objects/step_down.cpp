@@ -10,7 +10,7 @@
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/registry.hpp"
-#include "objects/session_routes.hpp"
+#include "objects/remote_sessions.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/subscriptions.hpp"
 
@@ -33,7 +33,7 @@ void step_down(const Ref<ActorCell>& actor, const Error& reason) {
   core.farewells->begin(actor);
   if (const auto binding = actor->set_binding({}); binding.has_value()) {
     core.emit("actor.unbound", actor->id().text());
-    if (core.sessions != nullptr) core.sessions->on_actor_gone(*binding, actor->id());
+    core.remote_sessions->on_actor_gone(*binding, actor->id());
   }
   core.checkpoints->end(*actor);
   core.destructions->stepped_down(*actor, reason);

@@ -9,6 +9,7 @@
 
 #include "base/utf8.hpp"
 #include "fuzz/fuzz.hpp"
+#include "objects/binding_bodies.hpp"
 #include "objects/creation_bodies.hpp"
 #include "objects/frozen_application.hpp"
 #include "objects/peer_bodies.hpp"
@@ -183,6 +184,68 @@ void check_topic_change(const PeerMessage& message) {
           "a change survives being written");
 }
 
+void check_binding(const BindingIdentity& binding) {
+  require(!binding.session.is_none() && binding.generation != 0 && !binding.session_owner.is_none(),
+          "a binding has a name");
+}
+
+void check_bind(const PeerMessage& message) {
+  const auto asked = read_bind(message);
+  if (!is_read(asked)) return;
+  check_binding(asked->binding);
+  check_id(asked->actor.text());
+  const Instant now{std::chrono::hours(1)};
+  const auto again = read_bind(message_of(
+      message.kind, bind_body(asked->binding, asked->actor, asked->generation, now, now)));
+  require(again.has_value() && again->binding == asked->binding && again->actor == asked->actor &&
+              again->generation == asked->generation,
+          "a bind survives being written");
+}
+
+void check_unbind(const PeerMessage& message) {
+  const auto asked = read_unbind(message);
+  if (!is_read(asked)) return;
+  check_binding(asked->binding);
+  const auto again =
+      read_unbind(message_of(message.kind, unbind_body(asked->binding, asked->has_disconnected)));
+  require(again.has_value() && again->binding == asked->binding &&
+              again->has_disconnected == asked->has_disconnected,
+          "an unbind survives being written");
+}
+
+void check_session_packet(const PeerMessage& message) {
+  const auto read = read_session_packet(message, application());
+  if (!is_read(read)) return;
+  check_binding(read->binding);
+  if (is_read(read->message)) check_packet(*read->message);
+}
+
+void check_session_taken(const PeerMessage& message) {
+  const auto read = read_session_taken(message, message.from);
+  if (is_read(read)) check_binding(read->binding);
+}
+
+void check_session_push(const PeerMessage& message) {
+  const auto read = read_session_push(message, message.from, application());
+  if (!is_read(read)) return;
+  check_binding(read->binding);
+  check_packet(read->message);
+}
+
+void check_binding_news(const PeerMessage& message) {
+  const auto read = read_binding_news(message, message.from);
+  if (!is_read(read)) return;
+  check_binding(read->binding);
+  require(is_valid_utf8(read->reason) && read->reason.size() <= limits::peer_error_bytes,
+          "a reason can be shown");
+  const auto again = read_binding_news(
+      message_of(message.kind, binding_news(read->binding, read->event, read->reason)),
+      message.from);
+  require(again.has_value() && again->binding == read->binding && again->event == read->event &&
+              again->reason == read->reason,
+          "news survive being written");
+}
+
 void check(const PeerMessage& message) {
   require(is_valid_utf8(to_string(message.kind)), "a kind has a name");
   switch (message.kind) {
@@ -207,12 +270,26 @@ void check(const PeerMessage& message) {
     case PeerKind::Admitted:
     case PeerKind::Withdraw:
       return check_operation(message);
+    case PeerKind::Bind:
+      return check_bind(message);
+    case PeerKind::Unbind:
+      return check_unbind(message);
+    case PeerKind::SessionSend:
+    case PeerKind::SessionRequest:
+      return check_session_packet(message);
+    case PeerKind::SessionTaken:
+      return check_session_taken(message);
+    case PeerKind::SessionPush:
+      return check_session_push(message);
+    case PeerKind::BindingNews:
+      return check_binding_news(message);
     case PeerKind::Publication:
       return check_publication(message);
     case PeerKind::TopicChange:
       return check_topic_change(message);
     case PeerKind::Fence:
     case PeerKind::FenceAnswer:
+    case PeerKind::Bound:
     case PeerKind::TopicChangeSeen:
       return;
   }

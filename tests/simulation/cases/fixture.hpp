@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +27,15 @@ class Play {
       : cluster([this](spotmesh::Application& app) { probe::configure(app, ledger); },
                 std::move(options)) {
     ledger.watch(cluster);
+  }
+
+  // A node for each weight that it has in placement, which says where Actors are made.
+  Play(std::uint64_t seed, const std::vector<std::uint32_t>& weights)
+      : cluster([this](spotmesh::Application& app) { probe::configure(app, ledger); },
+                placing(seed, weights)) {
+    ledger.watch(cluster);
+    // Until everybody has seen everybody.
+    cluster.run_for(std::chrono::seconds(5));
   }
 
   SimStreamClient connect(unsigned node = 0) {
@@ -62,6 +73,19 @@ class Play {
   Cluster cluster;
 
  private:
+  ClusterOptions placing(std::uint64_t seed, const std::vector<std::uint32_t>& weights) {
+    ClusterOptions options;
+    options.seed = seed;
+    options.nodes = static_cast<unsigned>(weights.size());
+    options.creates_here = false;
+    for (const std::uint32_t weight : weights) {
+      options.each.push_back({.configure = [this, weight](spotmesh::Application& app) {
+        probe::configure(app, ledger, {.weight = weight});
+      }});
+    }
+    return options;
+  }
+
   std::uint32_t connections_ = 0;
 };
 

@@ -98,7 +98,9 @@ Scenario together() {
           .workload = draw_probe,
           .cluster =
               [](Chance& chance) {
-                return draw_cluster(chance, static_cast<unsigned>(2 + chance.below(3)));
+                auto options = draw_cluster(chance, static_cast<unsigned>(2 + chance.below(3)));
+                options.creates_here = chance.one_in(3);
+                return options;
               },
           .faults = spotmesh::testing::draw_faults};
 }

@@ -40,8 +40,8 @@ struct ClusterOptions {
   Duration shortest_link_latency = std::chrono::microseconds(50);
   Duration longest_link_latency = std::chrono::milliseconds(5);
   // Whether each node makes what it creates itself, or placement says where, as in production.
-  // Unset: nodes with a stream gateway do the former, since a session binds only to Actors of its
-  // own node, and all others the latter.
+  // Unset: nodes with a stream gateway do the former, so that a test knows where a client's Actors
+  // are, and all others the latter.
   std::optional<bool> creates_here{};
   // Of the first nodes; the others are as they come.
   std::vector<ClusterNode> each{};
