@@ -71,6 +71,10 @@ export class ServerProcess {
   // Where its operators reach it, "http://127.0.0.1:9464".
   admin;
 
+  get pid() {
+    return this.#process.pid;
+  }
+
   // Resolves to {code, signal} when it has ended by itself.
   get ended() {
     return this.#ended;
