@@ -45,6 +45,7 @@ class Bench:
         for name in BASELINES if options.baselines else ():
             source = os.path.join(options.baselines, name + ".cpp")
             target = os.path.join(scratch, name)
+            print(f"  compiling {name}", file=sys.stderr)
             subprocess.run([os.environ.get("CXX", "clang++-19"), "-std=c++20", "-O2", "-pthread",
                             source, "-o", target], check=True)
             self.baselines[name] = target
@@ -91,7 +92,7 @@ class Bench:
     def all(self):
         others = [(name, name, "plain") for name in self.baselines]
         echo = [("gateway", "gateway", "echo"), ("through an Actor", "gateway", "actor")]
-        wanted = lambda case: self.options.only in ("", case)
+        wanted = lambda case: not self.options.only or case in self.options.only
         measured = {}
         for case, arguments in CASES.items():
             if wanted(case):
@@ -146,7 +147,8 @@ def add_arguments(parser):
                         help="sources of other echo servers to measure the gateway beside")
     parser.add_argument("--runs", type=int, default=3, help="of each, in turn (gateway)")
     parser.add_argument("--secs", type=float, default=3, help="of each run (gateway)")
-    parser.add_argument("--only", default="", metavar="CASE", help="one case of the gateway")
+    parser.add_argument("--only", action="append", metavar="CASE",
+                        help="a case of the gateway, such as \"100 x 1\"; may be repeated")
 
 
 def main():

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs the benchmark executables of a folder and prints one table of what they measured.
 
-    report.py FOLDER [NAME…] [--json FILE]
+    report.py FOLDER [NAME…] [--json FILE] [--baselines DIR]
+
+The gateway is measured by gateway.py, from outside, and has a table of its own.
 """
 
 import argparse
@@ -10,6 +12,8 @@ import json
 import os
 import subprocess
 import sys
+
+import gateway
 
 PREFIX = "bench_"
 
@@ -54,22 +58,7 @@ def rows_of(name, figures):
                memory_of(entry))
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run.sh")
-    parser.add_argument("folder", help=argparse.SUPPRESS)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--json", metavar="FILE")
-    options = parser.parse_args()
-
-    there = {os.path.basename(path)[len(PREFIX):]: path
-             for path in sorted(glob.glob(os.path.join(options.folder, PREFIX + "*")))}
-    unknown = [name for name in options.names if name not in there]
-    if unknown or not there:
-        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(there) or 'none'}",
-              file=sys.stderr)
-        return 2
-
-    measured = {name: run(there[name]) for name in options.names or there}
+def print_rows(measured):
     rows = [("benchmark", "per round", "items", "memory")]
     for name, figures in measured.items():
         rows += rows_of(name, figures)
@@ -77,6 +66,33 @@ def main():
     for row in rows:
         print(f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}"
               f"  {row[3]:>{widths[3]}}".rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/bench/run.sh")
+    parser.add_argument("folder", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--json", metavar="FILE")
+    gateway.add_arguments(parser)
+    options = parser.parse_args()
+
+    there = {os.path.basename(path)[len(PREFIX):]: path
+             for path in sorted(glob.glob(os.path.join(options.folder, PREFIX + "*")))}
+    from_outside = {"gateway"} if os.path.exists(
+        os.path.join(options.folder, "gateway_server")) else set()
+    unknown = [name for name in options.names if name not in there.keys() | from_outside]
+    if unknown or not (there or from_outside):
+        print(f"no benchmark {', '.join(unknown)}; there are: "
+              f"{', '.join([*there, *from_outside]) or 'none'}", file=sys.stderr)
+        return 2
+
+    wanted = options.names or [*there, *from_outside]
+    measured = {name: run(there[name]) for name in wanted if name in there}
+    if measured:
+        print_rows(measured)
+    if from_outside & set(wanted):
+        measured["gateway"] = gateway.measure(options.folder, options)
+        gateway.print_table(gateway.table(measured["gateway"]))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(measured, file, indent=2)

@@ -4,6 +4,9 @@
 #   tests/bench/run.sh                 all of them, as a table
 #   tests/bench/run.sh NAME…           only these: runtime for bench_runtime
 #   tests/bench/run.sh --json FILE     writes all figures for programs as well
+#   tests/bench/run.sh gateway --baselines DIR
+#                                      beside the echo servers whose sources lie in DIR, which
+#                                      SPOTMESH_BASELINES may name as well
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
