@@ -18,6 +18,15 @@ ObjectKey ObjectKey::of(const SpotId& id) {
   return {keys::spot(id), fmt::format("Spot \"{}\"", keys::printable(id.text()))};
 }
 
+VacantRecord vacant_record(const AuthorityRecord& record, const StoreVersion& version) {
+  VacantRecord vacant{.version = version, .keep_until = {}};
+  for (const TerminalRecord& terminal : record.terminals) {
+    vacant.keep_until.unix_milliseconds =
+        std::max(vacant.keep_until.unix_milliseconds, terminal.keep_until.unix_milliseconds);
+  }
+  return vacant;
+}
+
 AuthorityReader::AuthorityReader(std::string key, const AuthorityEnvironment& environment)
     : key_(std::move(key)), environment_(environment) {
   restart();

@@ -57,6 +57,13 @@ struct VersionedAuthority {
   StoreVersion version;
 };
 
+// A Vacant record as it stands in the store.
+struct VacantRecord {
+  StoreVersion version;
+  WallTime keep_until;  // of the terminal that stays the longest
+};
+VacantRecord vacant_record(const AuthorityRecord& record, const StoreVersion& version);
+
 // One consistent reading of an id with everything that decides what it means.
 struct AuthorityReading {
   StoreEpoch epoch;

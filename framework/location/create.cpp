@@ -101,6 +101,7 @@ void CreateMachine::on(const CommitDone& event, Instant now) {
                           now);
     case State::GivingBack:
       if (is_away) return pause(now);
+      if (result.outcome == Outcome::Ok) note_vacant(result.versions.at(0));
       return cause == ConflictCause::Record ? finish(*outcome_) : leave_over(*outcome_);
     default:
       return;
@@ -438,7 +439,7 @@ void CreateMachine::end() {
   state_ = State::Done;
   waiting_ = Waiting::Nothing;
   actions_.push_back(CancelTimer{});
-  actions_.push_back(create::Done{leftover_});
+  actions_.push_back(create::Done{leftover_, vacant_});
 }
 
 void CreateMachine::arm() {

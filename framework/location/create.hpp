@@ -84,6 +84,7 @@ class CreateMachine {
   void on_published(const StoreVersion& version);
   void fail_attempt(CreateOutcome outcome, Instant now);
   void give_back(Instant now);
+  void note_vacant(const StoreVersion& version);
   void on_lease_lost();
   void on_malformed(std::string_view fault, Instant now);
 
@@ -110,6 +111,7 @@ class CreateMachine {
   bool is_placed_here_ = false;  // since the last reading
   bool holds_slot_ = false;
   std::optional<ObjectGeneration> leftover_;
+  std::optional<VacantRecord> vacant_;
   bool is_answered_ = false;
   bool is_past_deadline_ = false;
   std::optional<AuthorityRecord> record_;  // reserved or being reserved, then published

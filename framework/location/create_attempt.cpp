@@ -78,6 +78,7 @@ void CreateMachine::on_settled(const ReadResult& result, Instant now) {
   if (state_ == State::GivingBack) {
     // What a store that has failed over shows may be the reservation all the same.
     if (stored && result.epoch != reserved_version_.epoch) return leave_over(*outcome_);
+    if (is_applied && stored) note_vacant(stored->version);
     return is_untouched ? give_back(now) : finish(*outcome_);
   }
   if (is_applied) return on_published(stored->version);
@@ -180,6 +181,10 @@ void CreateMachine::give_back(Instant now) {
   const std::string& key = request_.object.key;
   submit(record_->terminals.empty() ? remove_object(lease, key, reserved_version_)
                                     : write_object(lease, key, reserved_version_, *record_));
+}
+
+void CreateMachine::note_vacant(const StoreVersion& version) {
+  if (written_) vacant_ = vacant_record(*record_, version);
 }
 
 // Nor would the store take it the next time.

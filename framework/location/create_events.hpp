@@ -94,6 +94,8 @@ struct Done {
   // The record of the attempt may still stand, since it could not be given back: it is to be
   // removed (RemoveMachine), or nobody could ever create the id while this node lives.
   std::optional<ObjectGeneration> leftover;
+  // What it has given back, if that stays for its terminals: to be deleted past their times.
+  std::optional<VacantRecord> vacant;
 };
 using Action =
     std::variant<ReadKeys, CommitKeys, ArmTimer, CancelTimer, ChoosePlace, TakeSlot, FreeSlot,

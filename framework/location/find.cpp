@@ -49,6 +49,8 @@ void FindMachine::on(const ReadDone& event, Instant now) {
     outcome.authority = reading.object;
     outcome.spot = reading.spot;
     if (outcome.standing != Standing::OwnerLost) outcome.owner = reading.owner;
+  } else if (reading.object) {
+    outcome.vacant = vacant_record(reading.object->record, reading.object->version);
   }
   if (reading.owner_lease && outcome.standing != Standing::OwnerLost) {
     actions_.push_back(find::WatchOwner{*reading.owner});

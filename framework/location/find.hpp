@@ -22,6 +22,7 @@ struct FindOutcome {
   std::optional<OwnerStamp> owner;              // of Ready, Unproven and Silent
   // Of OwnerLost: the record names this run, which does not have the object.
   bool is_own_leftover = false;
+  std::optional<VacantRecord> vacant;  // of Missing, when a record is there
   bool is_found() const { return standing == Standing::Ready || standing == Standing::Unproven; }
 };
 

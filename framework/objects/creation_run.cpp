@@ -14,6 +14,7 @@
 #include "objects/peer_port.hpp"
 #include "objects/spot_cell.hpp"
 #include "objects/store_operations.hpp"
+#include "objects/vacancies.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -228,8 +229,9 @@ void CreationRun::perform(location::create::Answer& action) {
 }
 
 void CreationRun::perform(location::create::Done& action) {
+  const location::ObjectKey object = object_key(spec_.kind, spec_.id);
+  if (action.vacant.has_value()) core_.operations->vacancies().add(object.key, *action.vacant);
   if (action.leftover.has_value()) {
-    const location::ObjectKey object = object_key(spec_.kind, spec_.id);
     core_.operations->remove(
         {.what = "removing what a creation of " + object.name + " left over",
          .key = object.key,

@@ -21,6 +21,7 @@
 #include "objects/store_operations.hpp"
 #include "objects/subscribers.hpp"
 #include "objects/subscriptions.hpp"
+#include "objects/vacancies.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -107,6 +108,7 @@ void ObjectsNode::Stopping::remove_records() {
   core_.admission.fence();
   publisher_.stop();
   core_.checkpoints->stop();
+  core_.operations->vacancies().stop();
   for (const auto& actor : core_.registry->actors()) {
     actor->timers().close();
     actor->mailbox().close(core_.stopping_error());

@@ -22,9 +22,11 @@
 #include "objects/remote_sessions.hpp"
 #include "objects/requests.hpp"
 #include "objects/router.hpp"
+#include "objects/store_operations.hpp"
 #include "objects/subscribers.hpp"
 #include "objects/subscriptions.hpp"
 #include "objects/turn_watch.hpp"
+#include "objects/vacancies.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -168,6 +170,7 @@ void ObjectsNode::let_go() {
     core_->registry->remove(*spot);
   }
   core_->checkpoints->stop();
+  core_->operations->vacancies().stop();
   core_->entry_spots.clear();
 }
 

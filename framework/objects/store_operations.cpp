@@ -11,6 +11,7 @@
 #include "objects/lease_driver.hpp"
 #include "objects/machine_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/vacancies.hpp"
 
 namespace spotmesh::objects {
 namespace {
@@ -77,10 +78,16 @@ class RemoveRun final : public MachineDriver<RemoveRun, location::remove::Event>
 
 }  // namespace
 
+StoreOperations::StoreOperations(Core& core)
+    : core_(core), vacancies_(std::make_unique<Vacancies>(core)) {}
+
+StoreOperations::~StoreOperations() = default;
+
 void StoreOperations::find(location::ObjectKey object, Instant deadline,
                            std::function<void(Result<location::FindOutcome>)> done) {
   auto found = [this, object, done = std::move(done)](Result<location::FindOutcome> outcome) {
     if (outcome && outcome->is_own_leftover) remove_leftover(object, *outcome);
+    if (outcome && outcome->vacant) vacancies_->met(object.key, *outcome->vacant);
     done(std::move(outcome));
   };
   std::make_shared<FindRun>(core_, std::move(object), deadline, std::move(found))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -17,15 +18,20 @@
 namespace spotmesh::objects {
 
 class Core;
+class Vacancies;
 
 // Strand only; so are the answers, each exactly once unless the node ends first. A look-up that
-// meets a record which names this run for what it does not have removes that record.
+// meets a record which names this run for what it does not have removes that record, and so one
+// that a refused creation has left and that is past its time.
 class StoreOperations {
  public:
-  explicit StoreOperations(Core& core) : core_(core) {}
+  explicit StoreOperations(Core& core);
+  ~StoreOperations();
 
   void find(location::ObjectKey object, Instant deadline,
             std::function<void(Result<location::FindOutcome>)> done);
+  // What refused creations have left, to be deleted in its time.
+  Vacancies& vacancies() { return *vacancies_; }
   // Another node has asked here for what is not here: the record that may have told it so is looked
   // at.
   void look_after(const location::ObjectKey& object);
@@ -40,6 +46,7 @@ class StoreOperations {
   void remove_leftover(const location::ObjectKey& object, const location::FindOutcome& found);
 
   Core& core_;
+  std::unique_ptr<Vacancies> vacancies_;
   // Keys that are being looked at for others, and of records that are being removed.
   std::set<std::string> looked_at_;
   std::set<std::string> removed_;

@@ -271,6 +271,31 @@ TEST_CASE("an unknown reservation that was applied runs one factory, one that wa
   CHECK(creation.slots_freed == (kind == UnknownCommit::Lost ? 1 : 0));
 }
 
+TEST_CASE("whoever gives back tells which record it has left, also when that was unknown",
+          "[CREATE-12][RACE-04]") {
+  const auto kind = GENERATE(UnknownCommit::Applied, UnknownCommit::Late, UnknownCommit::Lost);
+  AcquaintedCluster cluster(1);
+  auto refuse = answering(create::Rejected{});
+  refuse.factory_time = 500ms;
+  const Creation& creation = cluster[0].create("x", refuse);
+  cluster.time.run_for(400ms);
+  cluster[0].client().make_next_unknown(kind);
+  cluster.finish(creation);
+  CHECK(creation.is(Kind::Rejected));
+  REQUIRE(creation.vacant.has_value());
+  const auto stored = cluster.store.contents(keys::actor_prefix);
+  REQUIRE(stored.size() == 1);
+  CHECK(creation.vacant->version == stored.front().stored.version);
+  CHECK(creation.vacant->keep_until.unix_milliseconds ==
+        cluster.record("x")->terminals.front().keep_until.unix_milliseconds);
+  // What carries no terminal is deleted at once.
+  cluster[0].client().make_next_unknown(kind);
+  const Creation& failed = cluster.finish(
+      cluster[0].create("y", answering(create::Failed{Error::unavailable("not now")})));
+  CHECK_FALSE(failed.vacant.has_value());
+  CHECK_FALSE(cluster.record("y").has_value());
+}
+
 TEST_CASE("an unknown Ready is settled before anybody is told, also past the deadline",
           "[RACE-04]") {
   const auto kind = GENERATE(UnknownCommit::Applied, UnknownCommit::Late, UnknownCommit::Lost);

@@ -126,6 +126,7 @@ void TestNode::act(Job& job, const location::create::Answer& action) {
 void TestNode::act(Job& job, const location::create::Done& action) {
   job.creation.is_done = true;
   job.creation.leftover = action.leftover;
+  job.creation.vacant = action.vacant;
 }
 
 void TestNode::later(Job& job, location::create::Event event, Duration delay) {

@@ -36,6 +36,7 @@ struct Creation {
   int slots_freed = 0;
   bool is_done = false;
   std::optional<ObjectGeneration> leftover;
+  std::optional<location::VacantRecord> vacant;
   Instant answered_at{};
   bool is(location::CreateOutcome::Kind kind) const { return outcome && outcome->kind == kind; }
   bool failed_with(ErrorKind kind) const {
