@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "location/lease_sweep.hpp"
 #include "objects/core.hpp"
 #include "objects/machine_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -49,7 +50,7 @@ class LeaseDriver::LeaseRun final : public MachineDriver<LeaseRun, location::lea
     core_.log(LogLevel::Info, "the store's new epoch is settled: objects are created again");
   }
   void perform(location::lease::Fenced& action) {
-    driver_.lapse_.cancel();
+    driver_.on_end();
     core_.admission.fence();
     driver_.events_.fenced(std::move(action.reason));
   }
@@ -94,9 +95,21 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
   location::BeatWatchMachine machine_;
 };
 
+class LeaseDriver::SweepRun final : public MachineDriver<SweepRun, location::sweep::Event> {
+ public:
+  SweepRun(Core& core, const location::LeaseView& lease)
+      : MachineDriver(core), machine_(lease, core.seams.random) {}
+
+  location::LeaseSweep& machine() { return machine_; }
+
+ private:
+  location::LeaseSweep machine_;
+};
+
 LeaseDriver::LeaseDriver(Core& core) : core_(core), lapse_(core, [this] { note_lapse(); }) {
   lease_ = std::make_shared<LeaseRun>(core, *this);
   watch_ = std::make_shared<WatchRun>(core, lease_->machine().view());
+  sweep_ = std::make_shared<SweepRun>(core, lease_->machine().view());
   // Nothing mints before the lease is there, and then from a mint that knows its generation.
   mint_.emplace(LeaseGeneration{0});
   environment_.emplace(location::AuthorityEnvironment{.lease = lease_->machine().view(),
@@ -147,13 +160,19 @@ bool LeaseDriver::can_release() const {
 }
 
 void LeaseDriver::release() {
-  lapse_.cancel();
+  on_end();
   lease_->feed(location::lease::Release{});
 }
 
 void LeaseDriver::on_acquired() {
   *mint_ = location::GenerationMint(view().stamp->lease_generation);
+  sweep_->feed(location::sweep::Start{});
   if (auto acquired = std::exchange(events_.acquired, nullptr)) acquired({});
+}
+
+void LeaseDriver::on_end() {
+  lapse_.cancel();
+  sweep_->feed(location::sweep::Stop{});
 }
 
 const location::LeaseView& LeaseDriver::view() const { return lease_->machine().view(); }

@@ -56,8 +56,11 @@ class LeaseDriver {
  private:
   class LeaseRun;
   class WatchRun;
+  class SweepRun;
 
   void on_acquired();
+  // The lease is lost, or to be given back.
+  void on_end();
   void note_renewal();
   void note_lapse();
 
@@ -67,6 +70,7 @@ class LeaseDriver {
   Events events_;
   std::shared_ptr<LeaseRun> lease_;
   std::shared_ptr<WatchRun> watch_;
+  std::shared_ptr<SweepRun> sweep_;
   std::optional<location::GenerationMint> mint_;
   std::optional<location::AuthorityEnvironment> environment_;
   // Whoever reads the log learns from which moment to which the node's turns waited.

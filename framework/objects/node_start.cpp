@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "location/authority.hpp"
+#include "location/entry_spots.hpp"
 #include "location/keys.hpp"
 #include "objects/callback_job.hpp"
 #include "objects/lease_driver.hpp"
@@ -21,7 +22,8 @@ namespace {
 constexpr std::string_view entry_spot_type = "entry";
 constexpr Duration retry_pause = std::chrono::milliseconds(200);
 
-SpotId new_entry_spot_id(const Core& core) {
+SpotId new_entry_spot_id(const Core& core, std::size_t number) {
+  if (auto id = location::entry_spot_id(core.identity.rid.text, number)) return *std::move(id);
   Random& random = core.seams.random;
   const std::uint64_t high = random.next_u64();
   return *SpotId::parse(
@@ -55,10 +57,11 @@ void ObjectsNode::Starting::give_up(const Error& error) {
 
 void ObjectsNode::Starting::next_mesh() {
   const auto& meshes = core_.application.meshes();
-  while (next_ < meshes.size()) {
+  while (next_ < meshes.size() && !core_.is_draining()) {
     const MeshTypes& mesh = *meshes[next_++];
     if (mesh.entry_spot != nullptr) return make_entry_spot(mesh);
   }
+  if (core_.is_draining()) return;
   publisher_.publish(location::HostState::Serving,
                      [this](Result<void> written) { end(std::move(written)); });
 }
@@ -66,7 +69,8 @@ void ObjectsNode::Starting::next_mesh() {
 void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
   auto generation = core_.lease->mint();
   if (!generation) return end(fail(generation.error()));
-  auto spot = runtime::make_ref<SpotCell>(core_, mesh, *mesh.entry_spot, new_entry_spot_id(core_),
+  auto spot = runtime::make_ref<SpotCell>(core_, mesh, *mesh.entry_spot,
+                                          new_entry_spot_id(core_, core_.entry_spots.size()),
                                           *generation, location::ObjectKind::EntrySpot);
   core_.lease->holdings().add(location::keys::spot(spot->id()), *generation);
   push_callback(
@@ -90,13 +94,14 @@ void ObjectsNode::Starting::make_entry_spot(const MeshTypes& mesh) {
 }
 
 void ObjectsNode::Starting::write_record() {
-  if (done_ == nullptr) return;
+  if (done_ == nullptr || core_.is_draining()) return;
   if (!core_.lease->view().is_held) {
     return end(fail(Error::unavailable("the node's lease was lost while it started")));
   }
   location::AuthorityRecord record = entry_record(core_, *spot_);
   location::Commit commit = location::write_object(
       core_.lease->view(), location::keys::spot(spot_->id()), std::nullopt, record);
+  is_writing_ = true;
   core_.operations->settle(
       "record of " + spot_->name(), std::move(commit),
       core_.now() + limits::default_operation_timeout,
@@ -108,6 +113,7 @@ void ObjectsNode::Starting::write_record() {
 void ObjectsNode::Starting::on_written(location::AuthorityRecord record,
                                        const location::SettleOutcome& outcome) {
   using Kind = location::SettleOutcome::Kind;
+  is_writing_ = false;
   if (done_ == nullptr) return;
   switch (outcome.kind) {
     case Kind::Applied:

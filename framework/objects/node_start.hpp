@@ -26,6 +26,9 @@ class ObjectsNode::Starting {
   void on_lease(Result<void> acquired);
   // The node stops, or its lease is lost: a start that is still under way has failed.
   void give_up(const Error& error);
+  // Whether a record that is being written may yet come to stand. Once the node drains it makes no
+  // other.
+  bool is_writing() const { return is_writing_; }
 
  private:
   // Entry Spots one after the other, then the descriptor.
@@ -42,6 +45,7 @@ class ObjectsNode::Starting {
   std::function<void(Result<void>)> done_;
   StrandTimer retry_;
   runtime::Ref<SpotCell> spot_;  // whose record is being written
+  bool is_writing_ = false;
   std::size_t next_ = 0;
   std::optional<Error> failure_;  // what adopting the Entry Spot's object found
 };

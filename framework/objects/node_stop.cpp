@@ -13,6 +13,7 @@
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/node_start.hpp"
 #include "objects/peer_port.hpp"
 #include "objects/publications.hpp"
 #include "objects/registry.hpp"
@@ -40,10 +41,12 @@ bool is_idle(const runtime::Mailbox& mailbox) {
 
 }  // namespace
 
-ObjectsNode::Stopping::Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline,
-                                LeavingHook leaving, std::function<void()> done)
+ObjectsNode::Stopping::Stopping(Core& core, DescriptorPublisher& publisher,
+                                const Starting* starting, Instant deadline, LeavingHook leaving,
+                                std::function<void()> done)
     : core_(core),
       publisher_(publisher),
+      starting_(starting),
       deadline_(deadline),
       ending_until_(deadline + last_turns),
       leaving_(std::move(leaving)),
@@ -72,6 +75,8 @@ void ObjectsNode::Stopping::close_spots() {
 }
 
 bool ObjectsNode::Stopping::is_quiet() const {
+  // An Entry Spot that comes to be meanwhile is ended like any other.
+  if (starting_ != nullptr && starting_->is_writing()) return false;
   // One that the node steps down from meanwhile is closed by nobody.
   const bool are_closing = std::ranges::any_of(
       closing_, [](const auto& spot) { return spot->state != CellState::Gone; });

@@ -22,9 +22,9 @@ class ObjectsNode::Stopping {
  public:
   using LeavingHook = std::function<void(std::function<void()> go_on)>;
 
-  // `leaving` may be empty.
-  Stopping(Core& core, DescriptorPublisher& publisher, Instant deadline, LeavingHook leaving,
-           std::function<void()> done);
+  // `starting` is null when the node was not started; `leaving` may be empty.
+  Stopping(Core& core, DescriptorPublisher& publisher, const Starting* starting, Instant deadline,
+           LeavingHook leaving, std::function<void()> done);
 
   void begin();
   // The lease was given back, or is lost.
@@ -52,6 +52,7 @@ class ObjectsNode::Stopping {
 
   Core& core_;
   DescriptorPublisher& publisher_;
+  const Starting* const starting_;
   const Instant deadline_;
   Instant ending_until_;
   const LeavingHook leaving_;

@@ -111,7 +111,8 @@ void ObjectsNode::stop(Instant deadline, std::function<void()> done) {
       let_go();
       done();
     };
-    stopping_ = std::make_unique<Stopping>(*core_, *publisher_, deadline, leaving_, stopped);
+    stopping_ = std::make_unique<Stopping>(*core_, *publisher_, starting_.get(), deadline, leaving_,
+                                           stopped);
     stopping_->begin();
   });
 }
