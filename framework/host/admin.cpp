@@ -149,6 +149,11 @@ void Admin::serve_readiness(const AdminTarget&, const Exchange& exchange) {
     if (!node.is_admitted()) {
       return exchange->respond(json_response(503, status_json(node, "the lease has run out")));
     }
+    // Nor is anything created for him where no Actor can begin; only a restart mends that.
+    if (const auto mesh = inspection_of(node).mesh_without_entry_spot()) {
+      return exchange->respond(json_response(
+          503, status_json(node, fmt::format("it has lost its Entry Spot of mesh '{}'", *mesh))));
+    }
     exchange->respond(json_response(200, status_json(node, "ready")));
   });
 }

@@ -82,9 +82,10 @@ void CreationAway::on_answer(const Result<PeerMessage>& answer) {
 
 void CreationAway::on_lost(const Error& error) {
   const location::NodeDescriptor* node = core_.directory->find(target());
-  const bool is_over = core_.peers->is_over(target()) || node == nullptr ||
-                       node->state == location::HostState::Stopped;
-  if (is_over) return feed(durable::RunOver{error});
+  const bool is_listed = node != nullptr && node->state != location::HostState::Stopped;
+  // A store that has failed over may have forgotten a node that is there.
+  if (core_.peers->is_over(target()) || (!is_listed && !core_.peers->has_heard(target())))
+    return feed(durable::RunOver{error});
   feed(durable::Lost{error});
 }
 

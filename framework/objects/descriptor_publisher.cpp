@@ -35,7 +35,7 @@ location::NodeDescriptor describe(const Core& core) {
                                 .advertised_address = core.advertised_address,
                                 .meshes = {}};
   for (const auto& mesh : core.application.meshes()) {
-    if (mesh->has_object_role()) node.meshes.push_back(part_in(*mesh, *core.capacity));
+    if (mesh->has_object_role()) node.meshes.push_back(part_in(core, *mesh));
   }
   return node;
 }

@@ -176,6 +176,13 @@ class Census final : public std::enable_shared_from_this<Census> {
 
 void Inspection::ping(std::function<void()> done) const { core_.strand.post(std::move(done)); }
 
+std::optional<std::string> Inspection::mesh_without_entry_spot() const {
+  for (const auto& [mesh, spot] : core_.entry_spots) {
+    if (!core_.ready_entry_spot(*mesh)) return mesh->name;
+  }
+  return std::nullopt;
+}
+
 void Inspection::actors(PageWanted wanted, std::function<void(Page<ActorRow>)> done) const {
   read_page(ActorSource(core_), core_.strand, std::move(wanted), std::move(done));
 }

@@ -86,6 +86,9 @@ class Inspection {
 
   // Once the strand has come to it.
   void ping(std::function<void()> done) const;
+  // On the strand, as within ping(): a mesh in which this node has stepped down from its Entry
+  // Spot.
+  std::optional<std::string> mesh_without_entry_spot() const;
   void actors(PageWanted wanted, std::function<void(Page<ActorRow>)> done) const;
   void spots(PageWanted wanted, std::function<void(Page<SpotRow>)> done) const;
   // This node first, then the others that it knows of, by their RID.

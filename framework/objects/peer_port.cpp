@@ -155,6 +155,11 @@ bool PeerPort::post(const mesh::Peer& peer, std::function<void(Core&)> job) {
   return true;
 }
 
+bool PeerPort::has_heard(const mesh::Peer& peer) {
+  std::lock_guard lock(mutex_);
+  return heard_.contains(peer);
+}
+
 void PeerPort::finished_job(const mesh::Peer& peer) {
   std::lock_guard lock(mutex_);
   const auto heard = heard_.find(peer);

@@ -46,6 +46,8 @@ class PeerPort final : public mesh::PeerHandler {
 
   bool has_peers() const { return peers_ != nullptr; }
   bool is_over(const mesh::Peer& peer) const { return has_peers() && peers_->is_over(peer); }
+  // Whether there is a session with it in which it has said something.
+  bool has_heard(const mesh::Peer& peer);
   // The error is Unavailable: the lane to the peer is full, its address unknown or its run over, or
   // there is no mesh. InvalidOperation: the message is too long.
   Result<void> send(const mesh::Peer& to, mesh::Lane lane, SharedBytes bytes);

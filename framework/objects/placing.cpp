@@ -17,7 +17,8 @@ location::CapacityHint hint(const Capacity::Usage& usage, std::uint64_t limit) {
 
 }  // namespace
 
-location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity) {
+location::MeshPart part_in(const Core& core, const MeshTypes& mesh) {
+  const Capacity& capacity = *core.capacity;
   location::MeshPart part;
   part.mesh = mesh.name;
   part.is_object_client = mesh.is_object_client;
@@ -27,7 +28,10 @@ location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity) {
   part.pending_limit = mesh.server->pending_limit;
   part.actors = hint(capacity.actors(mesh), mesh.server->actor_limit);
   part.spots = hint(capacity.spots(mesh), mesh.server->spot_limit);
-  for (const auto& [name, type] : mesh.actors) part.actor_types.push_back(type.name);
+  // Without an Entry Spot, which it may have stepped down from, no Actor can begin here.
+  if (core.ready_entry_spot(mesh)) {
+    for (const auto& [name, type] : mesh.actors) part.actor_types.push_back(type.name);
+  }
   for (const auto& [name, type] : mesh.spots) {
     part.spot_types.push_back(
         {*StableType::parse(name), capacity.spots(type).total(), type.model->limit});
@@ -47,7 +51,7 @@ Result<Placing::Place> Placing::choose() const {
                                      .application_version = {},
                                      .state = location::HostState::Serving,
                                      .advertised_address = {},
-                                     .meshes = {part_in(mesh_, *core_.capacity)}};
+                                     .meshes = {part_in(core_, mesh_)}};
   if (!core_.is_draining()) nodes.push_back(&own);
   const auto chosen = location::choose_place(
       nodes, {.mesh = mesh_.name, .kind = kind_, .type = type_}, core_.seams.random);

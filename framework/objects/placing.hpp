@@ -19,7 +19,7 @@ class Capacity;
 class Core;
 
 // What this node says of itself in one mesh.
-location::MeshPart part_in(const MeshTypes& mesh, const Capacity& capacity);
+location::MeshPart part_in(const Core& core, const MeshTypes& mesh);
 
 // Strand only.
 class Placing {
