@@ -51,11 +51,7 @@ SteadyTime SqliteStore::Engine::deadline_from_now() const {
 
 void SqliteStore::Engine::refuse(std::function<void()> answer) {
   {
-    std::unique_lock lock(mutex_);
-    // The thread that answers them cannot wait for itself.
-    if (std::this_thread::get_id() != reading_.get_id()) {
-      refusals_taken_.wait(lock, [this] { return refusals_.size() < options_.queue_limit; });
-    }
+    const std::lock_guard lock(mutex_);
     refusals_.push_back(std::move(answer));
   }
   queries_changed_.notify_one();
@@ -282,7 +278,6 @@ bool SqliteStore::Engine::wait_for_queries(std::vector<PendingQuery>& queries,
   std::move(queries_.begin(), end, std::back_inserter(queries));
   queries_.erase(queries_.begin(), end);
   refusals.swap(refusals_);
-  refusals_taken_.notify_all();
   return !queries.empty() || !refusals.empty() || !(is_stopping_ && writer_has_ended_);
 }
 

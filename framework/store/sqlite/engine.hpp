@@ -51,8 +51,8 @@ class SqliteStore::Engine {
   };
 
   void add_query(Query query);
-  // Answers without the store, on the reading thread. Waits while queue_limit answers of this kind
-  // wait: each has a caller who must get his own.
+  // Answers without the store, on the reading thread. These have no bound of their own: nobody may
+  // be held up here, and whoever calls keeps what he asked for until he is answered.
   void refuse(std::function<void()> answer);
 
   void run_writer();
@@ -82,7 +82,6 @@ class SqliteStore::Engine {
   std::mutex mutex_;
   std::condition_variable commits_changed_;
   std::condition_variable queries_changed_;
-  std::condition_variable refusals_taken_;
   std::deque<PendingCommit> commits_;
   std::deque<PendingQuery> queries_;
   std::vector<std::function<void()>> refusals_;
