@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <spotmesh/limits.hpp>
+
 #include "location/keys.hpp"
 
 namespace spotmesh::location {
@@ -278,8 +280,11 @@ void DirectoryMachine::remove(Nodes::iterator node) {
 void DirectoryMachine::tell_gone(const OwnerStamp& stamp) {
   if (stamp.rid == own_ || is_gone(run_of(stamp))) return;
   actions_.push_back(directory::NodeGone{stamp});
-  gone_.push_back(run_of(stamp));
-  if (gone_.size() > max_watched_owners) gone_.pop_front();
+  gone_.insert(run_of(stamp));
+  gone_in_order_.push_back(run_of(stamp));
+  if (gone_.size() <= limits::mesh_ended_runs) return;
+  gone_.erase(gone_in_order_.front());
+  gone_in_order_.pop_front();
 }
 
 void DirectoryMachine::bad(const std::string& key, const StoreVersion& version, Error error) {
@@ -290,9 +295,7 @@ void DirectoryMachine::bad(const std::string& key, const StoreVersion& version, 
   actions_.push_back(directory::BadRecord{std::move(error)});
 }
 
-bool DirectoryMachine::is_gone(const OwnerRun& run) const {
-  return std::ranges::find(gone_, run) != gone_.end();
-}
+bool DirectoryMachine::is_gone(const OwnerRun& run) const { return gone_.contains(run); }
 
 void DirectoryMachine::watch_neighbours() {
   if (nodes_.empty()) return;

@@ -53,7 +53,7 @@ struct NodeKnown {
   NodeDescriptor node;
 };
 // That run is over for good, whether it was known or not: it may have a mesh session all the same.
-// Once, and nothing is told of it afterwards.
+// Once, and nothing is told of it afterwards, until limits::mesh_ended_runs others have ended.
 struct NodeGone {
   OwnerStamp stamp;
 };
@@ -143,7 +143,8 @@ class DirectoryMachine {
   const LeaseView& lease_;
   Random& random_;
   Nodes nodes_;
-  std::deque<OwnerRun> gone_;  // the latest last
+  std::set<OwnerRun> gone_;
+  std::deque<OwnerRun> gone_in_order_;  // the latest last
   std::map<std::string, StoreVersion> bad_;
 
   bool is_started_ = false;

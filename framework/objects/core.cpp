@@ -81,7 +81,10 @@ runtime::Ref<SpotCell> Core::entry_spot(const MeshTypes& mesh) const {
 std::optional<Error> Core::not_admitted(const std::string& what) {
   if (admission.is_open(now())) return {};
   if (is_draining()) return stopping_error();
-  return Error::unavailable(what + ": this node's lease has run out and is not renewed yet");
+  return Error::unavailable(what +
+                            (reassertions->is_pending()
+                                 ? ": this node still tells a store that forgot what it has"
+                                 : ": this node's lease has run out and is not renewed yet"));
 }
 
 runtime::Ref<SpotCell> Core::ready_entry_spot(const MeshTypes& mesh) const {

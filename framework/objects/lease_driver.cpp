@@ -152,7 +152,12 @@ void LeaseDriver::note_renewal() {
 
 void LeaseDriver::note_lapse() {
   lapsed_since_ = core_.admission.deadline();
-  core_.log(LogLevel::Warning, "this node's lease has run out: turns wait until it is renewed");
+  // The lease itself may have been renewed: that is held back until what lives here is known.
+  core_.log(LogLevel::Warning,
+            core_.reassertions->is_pending()
+                ? "this node still tells a store that forgot what it has: turns wait until that is "
+                  "done"
+                : "this node's lease has run out: turns wait until it is renewed");
 }
 
 bool LeaseDriver::can_release() const {
