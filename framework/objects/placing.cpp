@@ -7,6 +7,7 @@
 #include "objects/core.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
+#include "objects/spot_cell.hpp"
 
 namespace spotmesh::objects {
 namespace {
