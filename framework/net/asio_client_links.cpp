@@ -1,6 +1,7 @@
 #include "net/asio_client_links.hpp"
 
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,14 @@ class AsioClientLinks::State {
         workers_(workers),
         log_(log),
         options_(options),
-        connections_(std::make_shared<Connections>(options.openings_at_once)) {}
+        connections_(std::make_shared<Connections>(
+            options.openings_at_once, [&log, most = options.openings_at_once] {
+              log.write(
+                  LogLevel::Warning, "net",
+                  "more clients are opening connections than may at once: the oldest of them, "
+                  "which have not said what they want, are cut",
+                  {{"openings", std::to_string(most)}});
+            })) {}
 
   Result<std::uint16_t> listen(const stream::ListenOptions& listen_options,
                                stream::LinkAcceptor& acceptor) {

@@ -6,6 +6,7 @@ namespace spotmesh::net {
 
 bool Connections::add_opening(std::shared_ptr<Connection> connection) {
   std::shared_ptr<Connection> pushed_out;
+  bool is_first = false;
   {
     std::lock_guard lock(mutex_);
     if (is_ending_) return false;
@@ -19,8 +20,10 @@ bool Connections::add_opening(std::shared_ptr<Connection> connection) {
       pushed_out = oldest.connection;
       oldest.opening = 0;
       openings_.erase(openings_.begin());
+      is_first = !std::exchange(is_crowded_, true);
     }
   }
+  if (is_first) on_crowd_();
   if (pushed_out) pushed_out->abort_connection();
   return true;
 }
@@ -41,6 +44,7 @@ void Connections::remove(Connection& connection) {
   removed = std::move(found->second);
   all_.erase(found);
   if (removed.opening != 0) openings_.erase(removed.opening);
+  if (openings_.size() <= openings_at_once_ / 2) is_crowded_ = false;
   if (all_.empty()) emptied_.notify_all();
 }
 

@@ -4,10 +4,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace spotmesh::net {
@@ -25,7 +27,10 @@ class Connections {
  public:
   // Openings beyond `openings_at_once` push out the oldest: who opens connections and says nothing
   // ends his own, not those of players who come after him.
-  explicit Connections(std::size_t openings_at_once) : openings_at_once_(openings_at_once) {}
+  // `on_crowd` is told of the first that is pushed out, and again only when no more than half as
+  // many were opening in between. Any thread, under no lock.
+  Connections(std::size_t openings_at_once, std::function<void()> on_crowd)
+      : openings_at_once_(openings_at_once), on_crowd_(std::move(on_crowd)) {}
 
   // False when everything is being ended; the connection is then not kept.
   bool add_opening(std::shared_ptr<Connection> connection);
@@ -47,11 +52,13 @@ class Connections {
   };
 
   const std::size_t openings_at_once_;
+  const std::function<void()> on_crowd_;
   mutable std::mutex mutex_;
   std::condition_variable emptied_;
   std::unordered_map<Connection*, Entry> all_;
   std::map<std::uint64_t, Connection*> openings_;  // oldest first
   std::uint64_t openings_begun_ = 0;
+  bool is_crowded_ = false;  // an opening was pushed out, and on_crowd_ told
   bool is_ending_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
@@ -187,6 +188,28 @@ TEST_CASE("openings beyond the bound push out the oldest, and players still come
   CHECK(silent[2].is_closed_by_server());
   REQUIRE(player.send("here"));
   CHECK(server.acceptor.handler(0)->wait_received("here"));
+}
+
+TEST_CASE("a crowd of openings is logged once, and once more when another one comes") {
+  TestServer server({.opening_time = 1h, .openings_at_once = 4});
+  server.start();
+  const auto told = [&] {
+    const auto lines = server.log.lines.get();
+    return std::count_if(lines.begin(), lines.end(), [](const auto& line) {
+      return line.first == LogLevel::Warning &&
+             line.second.starts_with("more clients are opening connections than may at once");
+    });
+  };
+  const auto crowd = [&] {
+    std::vector<BlockingClient> silent;
+    for (int i = 0; i < 10; ++i) silent.push_back(server.connect());
+    for (int i = 0; i < 6; ++i) REQUIRE(silent[i].is_closed_by_server());
+  };
+  crowd();
+  CHECK(told() == 1);
+  while (server.links.connections() != 0) std::this_thread::yield();
+  crowd();
+  CHECK(told() == 2);
 }
 
 TEST_CASE("files are served with what a browser needs to know") {
