@@ -115,7 +115,7 @@ class AsioMeshTransport::State {
   LogSink& log_;
   const MeshTransportOptions options_;
   // Strangers are bounded by the mesh itself.
-  const std::shared_ptr<Connections> connections_ = std::make_shared<Connections>(1);
+  const std::shared_ptr<Connections> connections_ = std::make_shared<Connections>(1, [] {});
   std::atomic<unsigned> next_worker_{0};
   std::mutex mutex_;  // guards the following
   std::shared_ptr<Listener> listener_;
