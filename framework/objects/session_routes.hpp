@@ -39,16 +39,16 @@ class SessionRoutes {
   virtual void on_actor_gone(const BindingIdentity& binding, const ActorId& actor) = 0;
 };
 
-// Implemented by objects, for Actors of this node and of others. Called by stream from session turns;
-// safe from any thread. Callbacks come exactly once, on any thread, never inside the call, and must
-// only hand over.
+// Implemented by objects, for Actors of this node and of others. Called by stream from session
+// turns; safe from any thread. Callbacks come exactly once, on any thread, never inside the call,
+// and must only hand over.
 class Bindings {
  public:
   virtual ~Bindings() = default;
 
   // Unavailable: nothing lives under the ref's id, or its owner is away. InvalidOperation: another
   // incarnation lives there, or the identity is older than the present binding's. ShuttingDown.
-  // DeadlineExceeded: the Actor's node has not answered in time; should it bind yet, that is undone.
+  // DeadlineExceeded: the Actor's node has not answered in time; should it bind yet, it is undone.
   virtual void bind(const ActorRef& actor, BindingIdentity binding,
                     std::function<void(Result<void>)> done) = 0;
   // Ends the binding if it is still this one; otherwise changes nothing and succeeds.
