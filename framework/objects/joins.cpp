@@ -173,6 +173,11 @@ void Joins::Run::on_found(const Result<location::FindOutcome>& outcome) {
   if (auto local = core_.registry->find_spot(join_.spot->text())) {
     return take_target(std::move(local));
   }
+  if (outcome->owner->rid == core_.identity.rid) {
+    // Ready in a moment, or about to go.
+    return feed(join::NotUsable{Error::unavailable(
+        fmt::format("{} is just being made on this node, or ends", target_name()))});
+  }
   if (actor_->type().model->relocation == registration::RelocationPolicy::Disabled) {
     return feed(join::NotUsable{Error::rejected(
         fmt::format("{} lives on node {}, and Actor type '{}' never moves to another node",

@@ -27,8 +27,6 @@ ClientSession::ClientSession(std::shared_ptr<Gateway> gateway, ClientLink& link,
       id_(random_id<SessionId>(gateway_->seams.random)),
       remote_address_(std::move(remote_address)),
       protocol_(std::move(protocol)),
-      logger_(gateway_->seams.log, "session",
-              {{"session", to_string(id_)}, {"client", remote_address_}}),
       gate_(gateway_->new_gate()),
       mailbox_(*this, *gate_, mailbox_bounds(gateway_->options)),
       outbound_(*this, link, gateway_->seams.clock, gateway_->options, gateway_->metrics),
@@ -53,7 +51,12 @@ SessionState ClientSession::state() const {
   return life_.state();
 }
 
-void ClientSession::log_failure(const Error& error) const { logger_.error(to_string(error)); }
+Logger ClientSession::logger() const {
+  return Logger(gateway_->seams.log, "session",
+                {{"session", to_string(id_)}, {"client", remote_address_}});
+}
+
+void ClientSession::log_failure(const Error& error) const { logger().error(to_string(error)); }
 
 void ClientSession::push_callback(Lane lane, std::string_view what,
                                   std::function<Task<void>()> body, std::function<void()> done) {
@@ -74,7 +77,7 @@ Task<void> ClientSession::connect() {
   }
   if (object_ != nullptr) return object_->on_connect();
   gateway_->metrics.handler_throws.add();
-  logger_.error(fault);
+  logger().error(fault);
   close_at_turn_end(SessionEnding::failed("the server could not make a session"));
   return {};
 }
@@ -226,7 +229,7 @@ Task<void> ClientSession::call_on_error(const Error& error) {
 
 void ClientSession::log_first(const Error& error) {
   if (has_logged_error_.exchange(true)) return;
-  logger_.warning(fmt::format(
+  logger().warning(fmt::format(
       "a packet was not handled: {}; others of this session are only counted", to_string(error)));
 }
 

@@ -117,6 +117,9 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   // The request may be unanswered from now on. Empty: it was refused.
   std::optional<RequestKey> admit(wire::RequestSeq seq, std::optional<Instant>& deadline);
 
+  // Made when there is something to say: most sessions never have, and stay small.
+  Logger logger() const;
+
   // OutboundOwner
   void on_slow_reader(std::string reason) override;
   void on_close_due(SessionEnding ending) override { close(std::move(ending)); }
@@ -155,7 +158,6 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   const SessionId id_;
   const std::string remote_address_;
   const std::unique_ptr<SessionProtocol> protocol_;
-  const Logger logger_;
   runtime::Ref<runtime::Gate> gate_;
   runtime::Mailbox mailbox_;
   SessionOutbound outbound_;

@@ -29,18 +29,30 @@ class Player final : public spotmesh::Actor {
   }
   Bounced bounce(const Bounce& packet) { return {.text = packet.text}; }
   Result<void> go_to(const inside::GoTo& packet) {
-    auto registered = context().join_spot(packet.room).defer();
+    room_ = packet.room;
+    auto registered = context().join_spot(room_).defer();
     if (!registered) return fail(registered.error());
     return {};
   }
+  // A room that somebody else is just making is there in a moment. A Join can be registered in a
+  // handler only.
   Task<void> on_join_completed(const spotmesh::JoinCompletion& completion) override {
-    if (const auto* failed = std::get_if<spotmesh::JoinFailed>(&completion)) {
+    const auto* failed = std::get_if<spotmesh::JoinFailed>(&completion);
+    if (failed == nullptr) {
+      std::ignore = context().bound_session().send(Arrived{});
+    } else if (failed->error.kind() == spotmesh::ErrorKind::Unavailable) {
+      std::ignore = context()
+                        .actors()
+                        .send(context().actor_id().text(), inside::GoTo{.room = room_})
+                        .submit();
+    } else {
       context().log().error("could not join", {{"error", to_string(failed->error)}});
-    } else if (auto sent = context().bound_session().send(Arrived{}); !sent) {
-      context().log().error("could not tell of a join", {{"error", to_string(sent.error())}});
     }
     co_return;
   }
+
+ private:
+  std::string room_;
 };
 
 class Hall final : public spotmesh::EntrySpot<Player> {
