@@ -120,8 +120,8 @@ void ClientSession::begin_disconnect() {
   }
   count_ending(ending_.reason.kind);
   if (ending_.is_misconduct()) {
-    logger_.info(fmt::format("client closed with {}: {}", wire::to_string(ending_.close.code),
-                             ending_.reason.text));
+    logger().info(fmt::format("client closed with {}: {}", wire::to_string(ending_.close.code),
+                              ending_.reason.text));
   }
   gateway_->seams.events.emit(
       {"session.closed", to_string(id_), {{"reason", ending_.reason.text}}});

@@ -103,7 +103,7 @@ void ClientSession::take_refused(InboundEvent& event) {
 
 void ClientSession::on_held_back(Instant until) {
   if (!has_logged_quota_.exchange(true)) {
-    logger_.info("client is held back: it sends more than its quota; said once for each session");
+    logger().info("client is held back: it sends more than its quota; said once for each session");
   }
   std::lock_guard lock(mutex_);
   arm_locked(until);

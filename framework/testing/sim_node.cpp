@@ -33,14 +33,24 @@ void SimNode::pause() { is_paused_ = true; }
 
 void SimNode::resume() {
   is_paused_ = false;
-  for (auto& job : std::exchange(waiting_, {})) deliver(std::move(job));
+  world_.at(world_.now(), [this] { take_waiting(); });
+}
+
+// One after another, as all that comes. What was delivered meanwhile has its turn behind them, also
+// when its moment was before this one: a turn may have taken time since.
+void SimNode::take_waiting() {
+  if (has_ended_ || is_paused_ || waiting_.empty()) return;
+  const auto job = std::move(waiting_.front());
+  waiting_.pop_front();
+  job();
+  if (!waiting_.empty()) world_.at(world_.now(), [this] { take_waiting(); });
 }
 
 void SimNode::deliver(std::function<void()> job) {
   if (has_ended_) return;
   world_.at(world_.now(), [this, job = std::move(job)]() mutable {
     if (has_ended_) return;
-    if (is_paused_) {
+    if (is_paused_ || !waiting_.empty()) {
       waiting_.push_back(std::move(job));
     } else {
       job();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -80,6 +81,7 @@ class SimNode final : private runtime::Scheduler,
   void end();
 
  private:
+  void take_waiting();
   friend class SimWorld;
 
   void submit(runtime::Runnable& runnable) override;
@@ -116,7 +118,7 @@ class SimNode final : private runtime::Scheduler,
   const std::array<std::size_t, 2> worker_bounds_;
   std::array<std::size_t, 2> worker_jobs_{};
   std::vector<runtime::Runnable*> run_queue_;
-  std::vector<std::function<void()>> waiting_;  // for resume()
+  std::deque<std::function<void()>> waiting_;  // for resume()
   Duration suspension_{};
   bool is_paused_ = false;
   bool has_ended_ = false;
