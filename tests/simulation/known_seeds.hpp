@@ -13,7 +13,7 @@ struct KnownSeed {
   std::string_view why;  // what it found, in one sentence
 };
 
-inline constexpr std::array<KnownSeed, 15> known_seeds = {{
+inline constexpr std::array<KnownSeed, 16> known_seeds = {{
     {"alone", 7654,
      "the checking client took it for a lost push when its Actor had been taken over by another"},
     {"alone", 10552, "a run whose fence the store had forgotten was never watched again"},
@@ -24,6 +24,7 @@ inline constexpr std::array<KnownSeed, 15> known_seeds = {{
     {"together", 2189, "the game took the time until a late lease is renewed for a late answer"},
     {"together", 1796078321,
      "the game took an Actor for ready before its node knew that its commit was applied"},
+    {"together", 315, "what had waited for a machine that stood still was overtaken"},
     {"together", 548, "a member that was stepped down from went on in its room, which it kept"},
     {"apart", 66, "the answer to an end at another node was dropped with the timer of who waited"},
     {"apart", 293, "words came for an Actor whose node did not know yet that it had been created"},
