@@ -7,11 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include <spotmesh/limits.hpp>
+
 #include "host/admin_access.hpp"
 #include "host/admin_json.hpp"
 #include "host/admin_metrics.hpp"
 #include "host/duration_text.hpp"
 #include "node/node_metrics.hpp"
+#include "objects/core.hpp"
+#include "objects/forced_end.hpp"
 #include "objects/inspection.hpp"
 
 namespace spotmesh::host {
@@ -22,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_stop_deadline = std::chrono::minutes(10);
 constexpr std::string_view places =
     "there are /healthz, /readyz, /metrics, /v1/cluster, /v1/actors, /v1/actors/{id}, /v1/spots, "
-    "/v1/sessions and /v1/shutdown";
+    "/v1/sessions, /v1/end/actors/{id} and /v1/shutdown";
 
 net::HttpResponse json_response(unsigned status, std::string body) {
   // What was true a moment ago is not to be shown again.
@@ -79,6 +83,7 @@ const Admin::Route* Admin::route_of(const AdminTarget& target) {
       Route{"/v1/actors", true, "GET", &Admin::serve_actor},
       Route{"/v1/spots", false, "GET", &Admin::serve_spots},
       Route{"/v1/sessions", false, "GET", &Admin::serve_sessions},
+      Route{"/v1/end/actors", true, "POST", &Admin::serve_end_actor},
       Route{"/v1/shutdown", false, "POST", &Admin::serve_shutdown},
   };
   for (const Route& route : routes) {
@@ -226,6 +231,26 @@ void Admin::serve_sessions(const AdminTarget& target, const Exchange& exchange) 
                   [exchange, &node = seams_.node](const objects::Page<stream::SessionRow>& page) {
                     exchange->respond(json_response(200, page_json(node.identity().rid, page)));
                   });
+}
+
+void Admin::serve_end_actor(const AdminTarget& target, const Exchange& exchange) {
+  if (const auto allowed = allow_parameters(target, {}); !allowed) {
+    return exchange->respond(error_response(400, allowed.error().message()));
+  }
+  const auto id = ActorId::parse(target.path.back());
+  if (!id) return exchange->respond(error_response(400, id.error().message()));
+  seams_.log.write(LogLevel::Warning, "admin", "an Actor was told to end",
+                   {{"client", exchange->remote_address()}, {"actor", id->text()}});
+  objects::Core& core = seams_.node.objects().core();
+  core.strand.post([&core, id = *id, exchange, &node = seams_.node] {
+    objects::end_by_force(
+        core, id, core.now() + limits::default_operation_timeout,
+        [id, exchange, &node](Result<void> ended) {
+          if (ended) return exchange->respond(json_response(200, status_json(node, "ended")));
+          const bool is_unknown = ended.error().kind() == ErrorKind::NotFound;
+          exchange->respond(error_response(is_unknown ? 404 : 503, ended.error().message()));
+        });
+  });
 }
 
 void Admin::serve_shutdown(const AdminTarget& target, const Exchange& exchange) {

@@ -56,6 +56,7 @@ class Admin final : public net::HttpHandler {
   void serve_actor(const AdminTarget& target, const Exchange& exchange);
   void serve_spots(const AdminTarget& target, const Exchange& exchange);
   void serve_sessions(const AdminTarget& target, const Exchange& exchange);
+  void serve_end_actor(const AdminTarget& target, const Exchange& exchange);
   void serve_shutdown(const AdminTarget& target, const Exchange& exchange);
 
   const AdminSeams seams_;

@@ -1,10 +1,16 @@
 // What may befall a cluster: clocks, paths, the store, clients, planted defects.
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <spotmesh/limits.hpp>
 #include <spotmesh/testing/cluster.hpp>
 
 #include "location/keys.hpp"
+#include "objects/core.hpp"
+#include "objects/forced_end.hpp"
 #include "testing/cluster_parts.hpp"
 
 namespace spotmesh::testing {
@@ -90,6 +96,26 @@ void Cluster::fail_over_store(Duration forgotten) {
 
 const std::vector<Cluster::StoreFailOver>& Cluster::store_fail_overs() const {
   return parts_->fail_overs;
+}
+
+Result<void> Cluster::end_actor(unsigned node, std::string_view actor_id) {
+  const auto id = ActorId::parse(actor_id);
+  if (!id) throw std::invalid_argument(to_string(id.error()));
+  Parts::Process& process = parts_->current(node);
+  if (process.node == nullptr) {
+    return fail(Error::unavailable(fmt::format("node {} does not run", node)));
+  }
+  std::optional<Result<void>> ended;
+  objects::Core& core = process.node->objects().core();
+  core.strand.post([&core, &ended, id = *id] {
+    objects::end_by_force(core, id, core.now() + limits::default_operation_timeout,
+                          [&ended](Result<void> result) { ended = std::move(result); });
+  });
+  const Duration limit = 2 * limits::default_operation_timeout;
+  if (!run_until([&ended] { return ended.has_value(); }, limit)) {
+    throw std::logic_error("the end of an Actor is not answered");
+  }
+  return *ended;
 }
 
 void Cluster::damage_record(std::string_view actor_id) {

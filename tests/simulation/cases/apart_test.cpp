@@ -2,6 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <spotmesh/testing/chance.hpp>
 
@@ -230,4 +233,44 @@ TEST_CASE("what a node has said before it stops reaches who is slow to hear it")
     CHECK(play.ledger.words_received(teller, life) == 5);
     play.check_sound();
   }
+}
+
+TEST_CASE("a node that joins takes its share of what is new, and nothing of what lives") {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    INFO("seed " << seed);
+    Apart play(seed, {100, 100, 100});
+    REQUIRE(play.cluster.stop(2));
+    const auto name = [](char kind, int number) { return kind + std::to_string(number); };
+    std::vector<spotmesh::ActorRef> before;
+    for (int i = 0; i < 10; ++i) before.push_back(play.make(0, name('a', i)));
+    const auto room = make_room(play, "room");
+    play.cluster.restart(2);
+    REQUIRE(play.cluster.run_until([&] { return play.cluster.is_serving(2); }));
+    play.cluster.run_for(30s);
+    for (int i = 0; i < 10; ++i) {
+      CHECK(play.find(2, name('a', i)) == before[static_cast<std::size_t>(i)]);
+      CHECK(play.ask(2, name('a', i)).has_value());
+    }
+    CHECK(make_room(play, "room") == room);
+    std::set<std::string> nodes;
+    for (const auto& ref : before) nodes.insert(ref.node_rid.text);
+    REQUIRE(nodes.size() == 2);
+    for (int i = 0; i < 30; ++i) nodes.insert(play.make(0, name('b', i)).node_rid.text);
+    CHECK(nodes.size() == 3);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("what points at a dead run never sticks, also when that run's own record is gone",
+          "[LOSS-02]") {
+  Apart play(1, {0, 100, 1});
+  const auto former = play.make(0, "ann");
+  play.cluster.crash(1);
+  // By then its lease has been fenced, and the fence swept away.
+  play.cluster.run_for(3h);
+  CHECK_FALSE(play.find(0, "ann").has_value());
+  const auto again = play.make(0, "ann");
+  CHECK(again.node_rid != former.node_rid);
+  CHECK(play.ask(2, "ann").has_value());
+  play.check_sound();
 }

@@ -24,6 +24,8 @@ TEST_CASE("a node that the store does not hear of for less than a lease loses no
     Play play({.seed = seed, .nodes = 2});
     auto client = play.connect(0);
     REQUIRE(play.log_in(client, "ann").has_value());
+    REQUIRE(play.ask<Registered>(client, Enter{.room = "room"}).has_value());
+    play.cluster.run_for(1s);
     play.cluster.set_store_available(0, false);
     play.cluster.run_for(8s);
     // Somebody asks for it meanwhile, elsewhere: no second one is made.
@@ -33,7 +35,8 @@ TEST_CASE("a node that the store does not hear of for less than a lease loses no
     play.cluster.set_store_available(0, true);
     play.cluster.run_for(20s);
     CHECK(play.cluster.is_serving(0));
-    CHECK(play.cluster.stored_objects().size() == 3);  // two Entry Spots and the Actor
+    CHECK(play.cluster.stored_objects().size() == 4);  // two Entry Spots, the room and the Actor
+    CHECK(play.cluster.trace().find("stepped_down") == std::string::npos);
     play.check_sound();
   }
 }

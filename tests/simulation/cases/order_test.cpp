@@ -84,8 +84,10 @@ TEST_CASE("two Actors that wait for each other are freed by the deadline", "[MSG
   REQUIRE(play.log_in(bob, "bob").has_value());
   unsigned ended = 0;
   unsigned answered = 0;
+  std::string problems;
   const auto count = [&](const Result<Queried>& queried) {
     ++ended;
+    if (queried) problems += queried->problem + "\n";
     if (queried && queried->was_answered) ++answered;
   };
   const auto begun = play.cluster.elapsed();
@@ -98,6 +100,10 @@ TEST_CASE("two Actors that wait for each other are freed by the deadline", "[MSG
   REQUIRE(play.cluster.run_until([&] { return ended == 2; }));
   CHECK(play.cluster.elapsed() - begun < 1s);
   CHECK(answered < 2);
+  INFO(problems);
+  CHECK(problems.find("DeadlineExceeded") != std::string::npos);
+  CHECK((problems.find("Actor 'ann' and Actor 'bob' wait for each other") != std::string::npos ||
+         problems.find("Actor 'bob' and Actor 'ann' wait for each other") != std::string::npos));
   // Both are free again.
   CHECK(play.ask<Answer>(ann, Ask{.connection = 1}).has_value());
   CHECK(play.ask<Answer>(bob, Ask{.connection = 2}).has_value());
@@ -125,7 +131,15 @@ TEST_CASE(
   const auto at = trace.find("turn.stuck node-0.0 ann owner=Actor 'ann' what=probe.Ask age_ms=");
   CHECK(at != std::string::npos);
   CHECK(trace.find("turn.stuck node-0.0 bob") == std::string::npos);
+  // An operator ends it: the id is free, and its next incarnation answers.
+  CHECK(play.cluster.end_actor(0, "nobody").error().kind() == ErrorKind::NotFound);
+  play.ledger.will_be_ended("ann");
+  REQUIRE(play.cluster.end_actor(0, "ann").has_value());
+  CHECK(play.log_in(bob, "bob").has_value());
+  REQUIRE(play.log_in(ann, "ann")->is_new);
+  CHECK(play.ask<Answer>(ann, Ask{.connection = play.connection()}).has_value());
   play.check_sound();
+  CHECK(play.cluster.violations_at_rest().empty());
 }
 
 TEST_CASE("the timers of a destroyed Actor end with it", "[DESTROY-01]") {

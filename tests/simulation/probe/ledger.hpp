@@ -43,6 +43,9 @@ class Ledger {
   // unless a store has forgotten the end: it then has a record until its owner is asked for it.
   void gone(const Life& life);
   void runs(const Life& life);
+  // An operator is about to end whoever lives under the id, wherever he is.
+  void will_be_ended(const std::string& id) { ended_by_operator_.insert(id); }
+  bool is_ended_by_operator(const std::string& id) const { return ended_by_operator_.contains(id); }
   // Somebody was given it as one who lives, by a call that began then. A room is ready from then on
   // at the latest: its creation may go on for long after who asked for it has given it up.
   void found(const Life& life, spotmesh::Duration begun);
@@ -94,6 +97,7 @@ class Ledger {
   std::map<std::pair<Life, std::string>, Pair> pairs_;
   std::set<std::string, std::less<>> occupied_;
   std::multiset<std::string> pending_;
+  std::set<std::string> ended_by_operator_;
   std::vector<std::string> complaints_;
   Bulletins bulletins_{*this};
 };

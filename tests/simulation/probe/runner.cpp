@@ -159,7 +159,8 @@ Task<Queried> Runner::query(const Query& query) {
   if (!reply && !is_expected(reply.error())) {
     complain("a query ended with " + to_string(reply.error()));
   }
-  co_return Queried{.was_answered = reply.has_value()};
+  co_return Queried{.was_answered = reply.has_value(),
+                    .problem = reply ? std::string() : to_string(reply.error())};
 }
 
 Task<Result<Reply>> Runner::answer(const Question& question, const MessageContext& message) {
@@ -273,8 +274,11 @@ void Runner::has_joined(const SpotId& spot) {
 
 void Runner::has_left(const SpotId& spot) {
   if (is_busy_) complain("left during a turn of its own");
-  // One that its node steps down from, after a store forgot it, leaves where it is.
-  if (leaving_.empty() && spot_ == spot.text() && ledger_.has_forgetful_store()) {
+  // One that its node steps down from, after a store forgot it or because an operator says so,
+  // leaves where it is.
+  const bool may_step_down =
+      ledger_.has_forgetful_store() || ledger_.is_ended_by_operator(life_.id);
+  if (leaving_.empty() && spot_ == spot.text() && may_step_down) {
     spot_.clear();
     return;
   }

@@ -141,6 +141,16 @@ TEST_CASE("a shutdown is handed on with its deadline, and only when it was asked
   CHECK(served.told[1] == std::chrono::milliseconds(1500));
 }
 
+TEST_CASE("an Actor is ended where it lives, and only when that was asked for rightly") {
+  ServedNode served;
+  CHECK(served.ask("/v1/end/actors/ann").get().status == 405);
+  CHECK(served.ask("/v1/end/actors/ann?now", "POST").get().status == 400);
+  CHECK(served.ask("/v1/end/actors/%ff", "POST").get().status == 400);
+  const auto elsewhere = served.ask("/v1/end/actors/a%2Fb", "POST").get();
+  CHECK(elsewhere.status == 404);
+  CHECK_THAT(elsewhere.body, Contains("Actor 'a/b' does not live on node"));
+}
+
 TEST_CASE("a node without a gateway has no sessions, and tells nothing of clients") {
   ServedNode served;
   CHECK_THAT(served.ask("/v1/sessions").get().body, Contains("\"sessions\":[],\"next\":null"));

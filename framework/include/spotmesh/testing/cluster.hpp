@@ -153,6 +153,8 @@ class Cluster {
   };
   const std::vector<StoreFailOver>& store_fail_overs() const;
 
+  // An operator ends an Actor that lives on that node, whatever it is doing.
+  Result<void> end_actor(unsigned node, std::string_view actor_id);
   // Somebody writes half a record for that Actor over whatever stands there.
   void damage_record(std::string_view actor_id);
 
