@@ -7,7 +7,7 @@ A mistake of SOURCE stands between `#ifdef NAME  // refused: what is said of it`
 source compiles without any of them, and with no single one.
 """
 
-# contract: [REG-03]
+# contract: [REG-03] [TURN-11] [YIELD-04]
 
 import re
 import subprocess

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "fixture.hpp"
 
@@ -122,6 +124,56 @@ TEST_CASE("when the node of its Actor dies a client is told, and may log in anew
     const auto asked = play.ask<Answer>(client, Ask{.connection = play.connection()});
     REQUIRE_FALSE(asked.has_value());
     CHECK(asked.error().kind() == spotmesh::ErrorKind::NotFound);
+    play.check_sound();
+  }
+}
+
+TEST_CASE("what comes to an Actor from clients, from its own node and from others is one queue",
+          "[TURN-01][BIND-06][MSG-03]") {
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    Play play(seed, {0, 100, 0});
+    play.cluster.set_path_delay(0, 1, 1ms, 50ms);
+    play.cluster.set_path_delay(2, 1, 1ms, 50ms);
+    auto client = play.connect(0);
+    REQUIRE(play.log_in(client, "ann").has_value());
+    INFO("seed " << seed << "\n" << play.cluster.trace());
+    // One who speaks on each node, the Actor's own among them.
+    std::vector<Life> speakers;
+    unsigned finished = 0;
+    for (const unsigned node : {0U, 1U, 2U}) {
+      const Life speaker{"speaker " + std::to_string(node), 1};
+      play.ledger.born(speaker);
+      speakers.push_back(speaker);
+      auto caller = play.cluster.caller(node);
+      REQUIRE(caller.has_value());
+      caller->run([&, speaker](spotmesh::Context& context) -> spotmesh::Task<void> {
+        for (int i = 0; i < 10; ++i) {
+          co_await say_words(context, play.ledger, speaker, "ann", 5);
+          const auto answered = co_await context.actors()
+                                    .request<Reply>("ann", Question{.left_us = 4'000'000})
+                                    .timeout(4s)
+                                    .submit();
+          CHECK(answered.has_value());
+        }
+        ++finished;
+      });
+    }
+    for (std::uint32_t number = 1; number <= 200; ++number) {
+      client.send(Note{.connection = play.connection(), .number = number});
+      if (number % 20 == 0) play.cluster.run_for(5ms);
+    }
+    const auto answer = play.ask<Answer>(client, Ask{.connection = play.connection()});
+    REQUIRE(answer.has_value());
+    CHECK(answer->notes == 200);
+    REQUIRE(play.cluster.run_until([&] { return finished == 3; }));
+    // The Actor and the ledger complain about whatever is doubled, lost or out of its order.
+    std::optional<Life> ann;
+    play.cluster.caller(0)->run([&](spotmesh::Context& context) -> spotmesh::Task<void> {
+      const auto found = co_await context.actors().find("ann");
+      if (found && *found) ann = Life{"ann", (*found)->object_generation.value};
+    });
+    REQUIRE(play.cluster.run_until([&] { return ann.has_value(); }));
+    for (const Life& speaker : speakers) CHECK(play.ledger.words_received(speaker, *ann) == 50);
     play.check_sound();
   }
 }

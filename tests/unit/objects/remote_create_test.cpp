@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "checks.hpp"
 #include "fencing.hpp"
@@ -113,6 +114,66 @@ TEST_CASE("a rejection and a throw at the other node come back, and leave nothin
   CHECK(game.one->core().creations->under_way() == 0);
   CHECK(game.two->core().creations->under_way() == 0);
   game.one->born("anna", "pawn");
+}
+
+TEST_CASE("whoever waits for the creation of another gets what it has made", "[CREATE-05]") {
+  Placed game(0, 100);
+  Latch latch;
+  game.hooks.on_create_actor = [&](Actor&, const Message&) -> Task<CreateDecision> {
+    co_await latch.wait();
+    co_return CreateDecision::accept(probe::Note{.text = "for the first"});
+  };
+  const auto first = game.begin("anna", 5s);
+  game.sim.run_for(200ms);
+  const auto strict = game.two->begin<Result<CreateResult>>([](Context& context) {
+    return context.actors().create("anna", "pawn").timeout(5s).submit();
+  });
+  game.sim.run_for(200ms);
+  REQUIRE_FALSE(strict->has_value());
+  latch.open();
+  game.wait_for([&] { return first->has_value() && strict->has_value(); });
+  REQUIRE((*first)->has_value());
+  CHECK(std::holds_alternative<Created>(***first));
+  check_error(**strict, ErrorKind::AlreadyExists, "anna");
+  const auto existing = game.two->get_or_create("anna", "pawn");
+  REQUIRE(existing.has_value());
+  CHECK(std::get<Existing>(*existing).actor == std::get<Created>(***first).actor);
+  CHECK(game.hooks.journal.count("on_create_actor anna") == 1);
+}
+
+TEST_CASE("whoever waits for a creation that is rejected tries with his own request",
+          "[CREATE-06]") {
+  Placed game(0, 100);
+  Latch latch;
+  std::vector<std::string> seen;
+  game.hooks.on_create_actor = [&](Actor&, const Message& request) -> Task<CreateDecision> {
+    seen.push_back(request.decode<probe::Note>()->text);
+    if (seen.size() > 1) co_return CreateDecision::accept();
+    co_await latch.wait();
+    co_return CreateDecision::reject(probe::Note{.text = "not you"});
+  };
+  const auto ask = [](TestNode& node, const std::string& text) {
+    return node.begin<Result<CreateResult>>([=](Context& context) {
+      return context.actors()
+          .get_or_create("anna", "pawn")
+          .request(Message::of(probe::Note{.text = text}))
+          .timeout(5s)
+          .submit();
+    });
+  };
+  const auto first = ask(*game.one, "first");
+  game.sim.run_for(200ms);
+  const auto second = ask(*game.two, "second");
+  game.sim.run_for(200ms);
+  REQUIRE_FALSE(second->has_value());
+  latch.open();
+  game.wait_for([&] { return first->has_value() && second->has_value(); });
+  REQUIRE((*first)->has_value());
+  CHECK(std::holds_alternative<Rejected>(***first));
+  INFO(((*second)->has_value() ? std::string("?") : to_string((*second)->error())));
+  REQUIRE((*second)->has_value());
+  CHECK(std::holds_alternative<Created>(***second));
+  CHECK(seen == std::vector<std::string>{"first", "second"});
 }
 
 TEST_CASE("nodes of equal weight get about as many, and one that is full none",
