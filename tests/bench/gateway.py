@@ -54,7 +54,9 @@ class Bench:
         if name in self.baselines:
             return [self.baselines[name], str(port)]
         store = os.path.join(self.scratch, f"store-{port}.db")
+        # A load generator is no player: no share is too much for it.
         return [os.path.join(self.folder, "gateway_server"), f"--stream.port={port}",
+                "--stream.messages_per_second=0", "--stream.bytes_per_second=0",
                 "--node.workers=1", "--log.level=error", "--stream.sessions=20000",
                 f"--location.store=sqlite:{store}", "--admin.listen=127.0.0.1:0"]
 
