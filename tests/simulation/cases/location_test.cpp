@@ -197,6 +197,24 @@ TEST_CASE("with the store away for a minute, serving ends with the lease and com
   }
 }
 
+TEST_CASE("a store that has forgotten everything gives no generation out a second time",
+          "[STORE-08]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    INFO("seed " << seed);
+    Play play({.seed = seed});
+    auto client = play.connect();
+    REQUIRE(play.log_in(client, "ann").has_value());
+    play.cluster.crash(0);
+    play.cluster.fail_over_store(play.cluster.elapsed());
+    play.cluster.restart(0);
+    REQUIRE(play.cluster.run_until([&] { return play.cluster.is_serving(0); }));
+    auto again = play.connect();
+    REQUIRE(play.log_in(again, "ann").has_value());
+    // The checkers compare what both runs were given.
+    play.check_sound();
+  }
+}
+
 TEST_CASE("looking for an id that nobody has created creates nothing", "[FIND-01]") {
   Play play;
   auto client = play.connect();
