@@ -60,6 +60,14 @@ struct Rooms : YardHooks, Forgetful {
     REQUIRE(one->send(id, probe::Wish{.spot = spot, .timeout_ms = 60'000}).has_value());
     one.run_for(1s);
   }
+  // Handlers of `Poke` end when the latch is opened.
+  void hold_pokes(Latch& latch) {
+    hooks().poke = [&latch](ActorContext&, SpotContext&,
+                            const probe::Poke&) -> Task<Result<probe::Poked>> {
+      co_await latch.wait();
+      co_return probe::Poked{};
+    };
+  }
   void lose_spot(const std::string& id) {
     usurp_spot(id);
     one.sim.store.fail_over(0s);
@@ -280,11 +288,7 @@ TEST_CASE("a room that its node steps down from while a member leaves keeps noth
   world.one->room("red", "room");
   world.join("anna", "red");
   Latch latch;
-  world.hooks().poke = [&](ActorContext&, SpotContext&,
-                           const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await latch.wait();
-    co_return probe::Poked{};
-  };
+  world.hold_pokes(latch);
   world.one->begin<Result<probe::Poked>>([](Context& context) {
     return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(60s).submit();
   });
@@ -306,11 +310,7 @@ TEST_CASE("whoever waits for a room and its members learns that their node steps
   world.join("anna", "red");
   // A handler that does not end keeps the room's gate; another request waits behind it.
   Latch endless;
-  world.hooks().poke = [&](ActorContext&, SpotContext&,
-                           const probe::Poke&) -> Task<Result<probe::Poked>> {
-    co_await endless.wait();
-    co_return probe::Poked{};
-  };
+  world.hold_pokes(endless);
   const auto handled = world.one->begin<Result<probe::Poked>>([](Context& context) {
     return context.actors().request<probe::Poked>("anna", probe::Poke{}).timeout(600s).submit();
   });
