@@ -157,7 +157,7 @@ Result<const MeshTypes*> FrozenApplication::choose_mesh(
 
 const PacketDescriptor* FrozenApplication::find_packet(PacketId id) const {
   const auto found = packets_.find(id.value);
-  return found == packets_.end() ? nullptr : found->second;
+  return found == packets_.end() ? foreign_packets_->find(id) : found->second;
 }
 
 void FrozenApplication::add_mesh(const registration::MeshModel& model) {

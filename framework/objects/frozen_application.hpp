@@ -17,6 +17,8 @@
 #include <spotmesh/packet.hpp>
 #include <spotmesh/registration.hpp>
 
+#include "objects/foreign_packets.hpp"
+
 namespace spotmesh::objects {
 
 // The handlers of one class, found by packet.
@@ -96,7 +98,8 @@ class FrozenApplication {
   // The mesh with an object role that a call means: the one it names (NotFound), or the only one
   // (NotConfigured: none, InvalidOperation: several).
   Result<const MeshTypes*> choose_mesh(const std::optional<std::string>& wanted) const;
-  // Among packets() and all handlers' packets; null when unknown.
+  // Among packets() and all handlers' packets, or by its id alone; null only when peers have sent
+  // more unknown ones than are kept (ForeignPackets).
   const PacketDescriptor* find_packet(PacketId id) const;
   const std::vector<PacketSet>& packet_sets() const { return model_.packets; }
 
@@ -111,6 +114,7 @@ class FrozenApplication {
   std::vector<std::unique_ptr<MeshTypes>> meshes_;
   std::vector<std::unique_ptr<StreamType>> streams_;
   std::unordered_map<std::uint32_t, const PacketDescriptor*> packets_;
+  const std::unique_ptr<ForeignPackets> foreign_packets_ = std::make_unique<ForeignPackets>();
 };
 
 }  // namespace spotmesh::objects

@@ -10,6 +10,7 @@
 #include <spotmesh/limits.hpp>
 
 #include "base/utf8.hpp"
+#include "objects/foreign_packets.hpp"
 #include "wire/text.hpp"
 
 namespace spotmesh::objects {
@@ -39,9 +40,9 @@ Result<Message> read_packet(const PeerMessage& from, const body::Packet& packet,
   if (packet.packet() == 0) return Message();
   const PacketDescriptor* descriptor = application.find_packet(PacketId{packet.packet()});
   if (descriptor == nullptr) {
-    return fail(Error::not_found(
-        fmt::format("the packet {:#010x} of a message '{}' of node {} is not registered here",
-                    packet.packet(), to_string(from.kind), from.from.node.text)));
+    return fail(Error::capacity_exceeded(fmt::format(
+        "the packet {:08x} of a message '{}' of node {} is unknown here, as are {} others",
+        packet.packet(), to_string(from.kind), from.from.node.text, ForeignPackets::most)));
   }
   SharedBytes payload;
   if (const auto* bytes = packet.payload(); bytes != nullptr && bytes->size() > 0) {

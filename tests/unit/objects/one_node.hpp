@@ -14,10 +14,11 @@
 
 namespace spotmesh::objects {
 
-// Everything of the game in one mesh "play". `hooks` outlives the application.
+// Everything of the game in one mesh "play". Nothing names its packets but handlers and those who
+// decode them, as in a game whose clients are to see none of them. `hooks` outlives the
+// application.
 inline void configure_game(Application& app, Hooks& hooks,
                            const std::function<void(ObjectServer&)>& more = {}) {
-  app.packets(probe::packets());
   auto& play = app.mesh("play").object_server();
   play.entry_spot<Hall>([&hooks](auto& f) {
     f.create_with(
