@@ -1,6 +1,7 @@
 #include "stream/bound_actors.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -79,11 +80,15 @@ std::size_t BoundActors::count() const {
       std::ranges::count_if(entries_, [](const Entry& each) { return !each.is_pending; }));
 }
 
-bool BoundActors::remove(std::uint64_t generation) {
+BindingHandle BoundActors::remove(std::uint64_t generation) {
   std::lock_guard lock(mutex_);
-  return !has_ended_ && std::erase_if(entries_, [&](const Entry& each) {
-                          return each.binding->identity.generation == generation;
-                        }) > 0;
+  if (has_ended_) return nullptr;
+  const auto found = std::ranges::find_if(
+      entries_, [&](const Entry& each) { return each.binding->identity.generation == generation; });
+  if (found == entries_.end()) return nullptr;
+  BindingHandle removed = std::move(found->binding);
+  entries_.erase(found);
+  return removed;
 }
 
 std::vector<ActorRef> BoundActors::actors() const {

@@ -40,7 +40,8 @@ class BoundActors {
   // The one bound Actor; null when there is none, or more than one.
   BindingHandle only_one() const;
   std::size_t count() const;
-  bool remove(std::uint64_t generation);
+  // Takes it out, pending or bound; null when it is not there, or the session has ended.
+  BindingHandle remove(std::uint64_t generation);
   // In the order in which they were bound.
   std::vector<ActorRef> actors() const;
 

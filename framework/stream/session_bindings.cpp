@@ -83,7 +83,15 @@ void ClientSession::disconnect(const BindingIdentity& binding, std::string reaso
 }
 
 void ClientSession::on_actor_gone(const BindingIdentity& binding) {
-  if (!bound_.remove(binding.generation)) gateway_->metrics.stale_bindings.add();
+  const BindingHandle gone = bound_.remove(binding.generation);
+  if (gone == nullptr) return gateway_->metrics.stale_bindings.add();
+  push_callback(
+      Lane::Control, "on_actor_gone",
+      [this, actor = gone->actor]() -> Task<void> {
+        if (object_ == nullptr) return {};
+        return object_->on_actor_gone(actor);
+      },
+      [] {});
 }
 
 // One that this session has bound anew, or given up, meanwhile is not there any more.

@@ -86,6 +86,10 @@ class Session {
   // Another session has taken this Actor. A notice sent here still arrives; the connection closes
   // 100 ms after this callback has ended.
   virtual Task<void> on_replaced(const ActorRef& actor);
+  // An Actor that was bound here is gone, and the binding with it: it has been destroyed, its node
+  // has died, or its node has stepped down from it. The connection stays; whether the client is
+  // told and goes on without the Actor, or is closed and comes again, is the game's to say.
+  virtual Task<void> on_actor_gone(const ActorRef& actor);
 
  private:
   SessionContext* context_;

@@ -11,6 +11,7 @@
 
 namespace tictactoe {
 
+using spotmesh::ActorRef;
 using spotmesh::Error;
 using spotmesh::Result;
 using spotmesh::Task;
@@ -62,7 +63,7 @@ Task<Result<GameSession::Arrival>> GameSession::arrive(internal::CreatePlayer wh
   co_return fail(Error::rejected(fmt::format("'{}' was not let in", who.name)));
 }
 
-Task<Result<GameSession::Arrival>> GameSession::come_back(spotmesh::ActorRef player,
+Task<Result<GameSession::Arrival>> GameSession::come_back(ActorRef player,
                                                           internal::CreatePlayer who) {
   auto proven =
       co_await context()
@@ -77,8 +78,14 @@ Task<Result<GameSession::Arrival>> GameSession::come_back(spotmesh::ActorRef pla
   co_return fail(is_gone ? just_leaving(who.name) : refusal(proven.error()));
 }
 
-Task<void> GameSession::on_replaced(const spotmesh::ActorRef&) {
+Task<void> GameSession::on_replaced(const ActorRef&) {
   std::ignore = context().send(ReplacedNotify{.name = name_});
+  co_return;
+}
+
+// Whoever only waits for the opponent would never hear of it. Clients come again by themselves.
+Task<void> GameSession::on_actor_gone(const ActorRef&) {
+  context().close("the server that your game was on is gone: come in again and begin a new one");
   co_return;
 }
 

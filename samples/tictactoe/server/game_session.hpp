@@ -17,6 +17,8 @@ class GameSession : public spotmesh::Session {
 
   // The player has come back on another connection.
   spotmesh::Task<void> on_replaced(const spotmesh::ActorRef& player) override;
+  // The node that had the player is gone, or an operator has ended the player.
+  spotmesh::Task<void> on_actor_gone(const spotmesh::ActorRef& player) override;
 
  private:
   struct Arrival {

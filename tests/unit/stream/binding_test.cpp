@@ -263,6 +263,31 @@ TEST_CASE("a session that takes its own Actor anew is not told that it lost it")
   CHECK_FALSE(gateway.has_seen("lost"));
 }
 
+TEST_CASE("a session hears once that an Actor of its is gone, and may close with its own words") {
+  GatewayFixture gateway;
+  SimStreamClient client = gateway.connect_bound("ada", {"player", "pet"});
+  const auto pet = *gateway.bindings.actor("pet").binding;
+  const auto player = *gateway.bindings.actor("player").binding;
+  for (int i = 0; i < 2; ++i)
+    gateway.server->on_actor_gone(pet, gateway.bindings.ref_of("pet").actor_id);
+  gateway.run_for(1s);
+  CHECK(gateway.times_seen("ada hears that pet is gone") == 1);
+  CHECK(gateway.server->metrics().stale_bindings.value() == 1);
+  // The connection and its other Actor stay.
+  CHECK(client.is_open());
+  CHECK(gateway.push("player", chat::Notice{}));
+  gateway.wait_for([&] { return client.pushes_received() == 1; });
+
+  gateway.script.on_actor_gone = [](ChatSession& session) -> Task<void> {
+    session.context().close("come in again");
+    co_return;
+  };
+  gateway.server->on_actor_gone(player, gateway.bindings.ref_of("player").actor_id);
+  gateway.wait_for([&] { return !client.is_open(); });
+  CHECK(client.close_seen()->code == 4000);
+  CHECK(client.close_seen()->reason == "come in again");
+}
+
 TEST_CASE("a session that ends while it binds leaves no binding behind") {
   GatewayFixture gateway;
   gateway.bindings.add("player");

@@ -50,6 +50,7 @@ struct Script {
   std::function<Task<void>(ChatSession&)> on_connect;
   std::function<Task<void>(ChatSession&, const DisconnectReason&)> on_disconnect;
   std::function<Task<void>(ChatSession&)> on_replaced;
+  std::function<Task<void>(ChatSession&)> on_actor_gone;
   std::function<Task<Result<chat::Echoed>>(ChatSession&, const chat::Echo&)> on_echo;
   std::function<Task<Result<void>>(ChatSession&, const chat::Say&)> on_say;
   bool factory_throws = false;
@@ -90,6 +91,10 @@ class ChatSession final : public Session {
   Task<void> on_replaced(const ActorRef& actor) override {
     script_.note(name() + " lost " + actor.actor_id.text());
     if (script_.on_replaced) co_await script_.on_replaced(*this);
+  }
+  Task<void> on_actor_gone(const ActorRef& actor) override {
+    script_.note(name() + " hears that " + actor.actor_id.text() + " is gone");
+    if (script_.on_actor_gone) co_await script_.on_actor_gone(*this);
   }
 
   Task<Result<chat::Echoed>> echo(const chat::Echo& packet) {
