@@ -10,8 +10,9 @@
 #   --host H      the address to serve at, 127.0.0.1 if not given, where only this machine can
 #                 play; 0.0.0.0 lets the phones of your network in
 #   --port P      where to serve, 8080 if not given; 0 is any free port
-#   --nodes N     so many server processes on one store, 1 or 2; a second one serves at the port
-#                 after the first, and each hosts its own players and rooms
+#   --nodes N     so many server processes, 2 if not given, that form a cluster; each serves at the
+#                 port after the one before. Players may come in at any of them and meet in one
+#                 room. Rooms cannot move between nodes yet, so all of them live on the first
 #   --store KIND  sqlite
 #
 # With SPOTMESH_BIN_DIR set, the executables there are used and nothing is built.
@@ -42,7 +43,7 @@ games() {
 
 sample=
 demo=false
-nodes=1
+nodes=2
 host=127.0.0.1
 port=
 while (($#)); do
@@ -52,8 +53,7 @@ while (($#)); do
     --nodes)
       nodes=${2-}
       [[ $nodes =~ ^[1-9][0-9]*$ ]] || wrong_usage "--nodes takes a number, not '${2-}'"
-      ((nodes <= 2)) ||
-        die "--nodes $nodes: more than 2 need nodes that form a cluster, which do not exist yet" 2
+      ((nodes <= 16)) || wrong_usage "--nodes takes 1 to 16, not $nodes"
       shift
       ;;
     --store)
@@ -136,16 +136,25 @@ trap clean_up EXIT
 trap 'exit 0' INT
 trap 'exit 143' TERM
 
+# What the nodes prove to each other that they know.
+(umask 077 && head -c 32 /dev/urandom | base64 >"$run/secret")
+
 # start_server NUMBER PORT FLAG…: sets `url`, and `admin_url` of its operators, once the server says
 # that it serves.
 start_server() {
   local number=$1 at=$2 log=$run/server-$1.log pid lines follower
+  local cluster=(--node.prefix="$sample-$number")
   shift 2
+  if ((nodes > 1)); then
+    cluster+=(--mesh.listen=127.0.0.1:0 --mesh.secret_file="$run/secret")
+    # A player meets only those whose node is the room's own, until players can move.
+    ((number == 1)) || cluster+=(--node.placement_weight=0)
+  fi
   # A thousand above the port that players come to, so that both can be guessed.
   local admin=$((at == 0 || at > 64535 ? 0 : at + 1000))
   "$bin/$sample-server" --admin.listen="127.0.0.1:$admin" \
     --stream.host="$host" --stream.port="$at" --stream.static_directory="samples/$sample/web" \
-    --location.store="sqlite:$run/cluster.db" "$@" >"$log" 2>&1 &
+    --location.store="sqlite:$run/cluster.db" "${cluster[@]}" "$@" >"$log" 2>&1 &
   pid=$!
   servers+=("$pid")
   exec {lines}< <(exec tail -n +1 -F --pid="$pid" "$log" 2>/dev/null)
@@ -168,19 +177,29 @@ a thousand below theirs, --port 0 takes any free ones"
   fi
 }
 
+# start_numbered NUMBER FLAG…
+start_numbered() {
+  local number=$1
+  shift
+  start_server "$number" "$((port == 0 ? 0 : port + number - 1))" "$@"
+}
+
 if $demo; then
-  start_server 1 "$port" --game.turn_limit=2s
-  port=${url%/}
-  port=${port##*:}
-  "$bin/$sample-bot" --demo --port "$port" || {
-    cat "$run"/server-1.log >&2
-    die "the demo failed, see above; what the server said is above, too"
+  ports=
+  for ((number = 1; number <= nodes; ++number)); do
+    start_numbered "$number" --game.turn_limit=2s
+    url=${url%/}
+    ports+=,${url##*:}
+  done
+  "$bin/$sample-bot" --demo --port "${ports#,}" || {
+    cat "$run"/server-*.log >&2
+    die "the demo failed, see above; what the servers said is above, too"
   }
   exit
 fi
 
 for ((number = 1; number <= nodes; ++number)); do
-  start_server "$number" "$((port == 0 ? 0 : port + number - 1))"
+  start_numbered "$number"
   # An address that others can type.
   if [[ $host == 0.0.0.0 ]]; then
     address=$(hostname -I 2>/dev/null | cut -d ' ' -f 1)

@@ -108,6 +108,14 @@ node::NodeOptions node_options(const host::HostSettings& settings) {
   return options;
 }
 
+// What a program says of a node's share holds for every node that runs it; an operator says it of
+// one.
+void set_placement_weight(Application& application, std::uint32_t weight) {
+  for (const auto& mesh : application.model().meshes) {
+    if (mesh->server) application.mesh(mesh->name).object_server().placement_weight(weight);
+  }
+}
+
 // Whether the setting is wrong, rather than the store that it names in trouble.
 bool names_no_store(const Error& error) {
   const ErrorKind kind = error.kind();
@@ -224,6 +232,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
     throw ConfigurationError(
         fmt::format("stream.static_directory: there is no folder '{}'", folder));
   }
+  if (const auto weight = chosen.node.placement_weight) set_placement_weight(application, *weight);
   const objects::FrozenApplication frozen(application);
   SpdlogSink log(log_options(chosen.log));
   host::EventLog events(log);

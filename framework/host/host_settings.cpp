@@ -31,6 +31,11 @@ NodeSettings read_node(Settings& settings) {
       "node.workers", 0, {0, 256}, "worker threads; 0 means one per hardware thread"));
   node.stop_deadline = settings.duration("node.stop_deadline", 10s, {0ms, 10min},
                                          "how long a stop waits for turns that are under way");
+  const std::int64_t weight =
+      settings.integer("node.placement_weight", -1, {-1, limits::max_placement_weight},
+                       "this node's share of new objects beside its peers' shares; 0: none, -1: as "
+                       "the program says");
+  if (weight >= 0) node.placement_weight = static_cast<std::uint32_t>(weight);
   return node;
 }
 

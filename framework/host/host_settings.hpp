@@ -21,6 +21,7 @@ struct NodeSettings {
   std::string version;   // of the application
   unsigned workers = 0;  // 0: one per hardware thread
   Duration stop_deadline{};
+  std::optional<std::uint32_t> placement_weight;  // nothing: as the program registers it
 };
 
 struct LocationSettings {

@@ -29,8 +29,8 @@ std::string make_device_token() {
 BotPlayer::BotPlayer(std::uint16_t port, std::string name, spotmesh::client::Form form)
     : port_(port), name_(std::move(name)), form_(form), device_token_(make_device_token()) {}
 
-BotPlayer BotPlayer::on_another_page() const {
-  BotPlayer twin(port_, name_, form_);
+BotPlayer BotPlayer::on_another_page(std::uint16_t port) const {
+  BotPlayer twin(port, name_, form_);
   twin.device_token_ = device_token_;
   return twin;
 }

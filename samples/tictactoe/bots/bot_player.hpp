@@ -23,8 +23,9 @@ class BotPlayer {
   BotPlayer(std::uint16_t port, std::string name,
             spotmesh::client::Form form = spotmesh::client::Form::Binary);
 
-  // The same player once more, without a connection yet: as from another page of one browser.
-  BotPlayer on_another_page() const;
+  // The same player once more, without a connection yet: as from another page of one browser,
+  // which may have come to another server.
+  BotPlayer on_another_page(std::uint16_t port) const;
 
   const std::string& name() const { return name_; }
   // The room as the server showed it last; nothing in the lobby.

@@ -41,12 +41,12 @@ std::string name_at(const std::optional<Seat>& seat) { return seat ? seat->name 
 
 }  // namespace
 
-Demo::Demo(std::uint16_t port, std::string room)
-    : port_(port),
+Demo::Demo(std::vector<std::uint16_t> ports, std::string room)
+    : ports_(std::move(ports)),
       room_(std::move(room)),
-      ann_(port, "Ann", spotmesh::client::Form::Json),
-      bob_(port, "Bob"),
-      cleo_(port, "Cleo") {}
+      ann_(port_of(0), "Ann", spotmesh::client::Form::Json),
+      bob_(port_of(1), "Bob"),
+      cleo_(port_of(2), "Cleo") {}
 
 void Demo::play() {
   meet();
@@ -63,12 +63,13 @@ void Demo::play() {
 
 void Demo::meet() {
   for (BotPlayer* player : {&ann_, &bob_, &cleo_}) must(player->log_in(), "log in");
-  BotPlayer impostor(port_, "ann");
+  BotPlayer impostor(port_of(1), "ann");
   const auto refused = impostor.log_in();
   expect(!refused, "the name of another player is refused");
   expect(refused.error().message() == "the name 'Ann' is taken by another player",
          to_string(refused.error()));
   say("Ann, Bob and Cleo have logged in; a second 'ann' was refused");
+  if (ports_.size() > 1) say(fmt::format("They have come to {} servers", ports_.size()));
 
   must(cleo_.list_rooms(), "list the rooms");
   must(ann_.open_room(room_), "open the room");
@@ -156,7 +157,7 @@ void Demo::walk_out() {
 
 void Demo::continue_elsewhere() {
   BotPlayer before = std::move(bob_);
-  bob_ = before.on_another_page();
+  bob_ = before.on_another_page(port_of(2));
   must(bob_.log_in(), "log in from another page");
   must(before.wait_for<ReplacedNotify>(), "be told of the other connection");
   const auto after = before.wait_for<ReplacedNotify>();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bots/bot_player.hpp"
 
@@ -21,8 +22,9 @@ class DemoFailure : public std::runtime_error {
 // connection of the same player. Prints what happens; throws DemoFailure at the first surprise.
 class Demo {
  public:
-  // Against the server at that port of this machine.
-  Demo(std::uint16_t port, std::string room);
+  // Against the servers of one cluster at those ports of this machine, at least one; the players
+  // are spread over them.
+  Demo(std::vector<std::uint16_t> ports, std::string room);
 
   void play();
 
@@ -44,7 +46,10 @@ class Demo {
   void expect_refusal(const spotmesh::Result<void>& result, std::string_view message);
   void show_move(const std::string& name, int cell, const GameState& state) const;
 
-  std::uint16_t port_;
+  // Where the player of that number comes in.
+  std::uint16_t port_of(std::size_t number) const { return ports_[number % ports_.size()]; }
+
+  std::vector<std::uint16_t> ports_;
   std::string room_;
   BotPlayer ann_;
   BotPlayer bob_;

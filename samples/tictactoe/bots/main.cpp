@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ using tictactoe::GameState;
 using tictactoe::Phase;
 
 struct Arguments {
-  std::uint16_t port = 8080;
+  std::vector<std::uint16_t> ports{8080};
   std::string name = "Robo";
   std::string room = "Bot";
   bool is_demo = false;
@@ -54,11 +55,11 @@ spotmesh::Result<void> play(BotPlayer& bot, const std::string& room) {
 
 int run(const Arguments& arguments) {
   if (arguments.is_demo) {
-    tictactoe::Demo(arguments.port, "Demo").play();
+    tictactoe::Demo(arguments.ports, "Demo").play();
     fmt::print("the demo is over: everything was as the rules say\n");
     return 0;
   }
-  BotPlayer bot(arguments.port, arguments.name);
+  BotPlayer bot(arguments.ports.front(), arguments.name);
   if (auto played = play(bot, arguments.room); !played) {
     fmt::print(stderr, "tictactoe-bot: {}\n", to_string(played.error()));
     return 1;
@@ -73,7 +74,11 @@ int main(int argc, char** argv) {
   CLI::App app(
       "A player for TicTacToe that never loses.\nExample: tictactoe-bot --port 8080 "
       "--name Robo --room Den");
-  app.add_option("--port", arguments.port, "where the server is on this machine")
+  app.add_option(
+         "--port", arguments.ports,
+         "where the server is on this machine; a demo may be given those of a cluster, with "
+         "a comma between")
+      ->delimiter(',')
       ->capture_default_str();
   app.add_option("--name", arguments.name, "the bot's name")->capture_default_str();
   app.add_option("--room", arguments.room, "the room to open or to join")->capture_default_str();

@@ -91,8 +91,9 @@ async function isServed(url) {
 
 test('the demo plays whole matches, says so, and leaves nothing running', { timeout: TEST_MS },
   async () => {
-    const script = runSample('tictactoe', '--demo');
+    const script = runSample('tictactoe', '--demo', '--nodes', '3');
     assert.equal(await script.ended, 0, script.output);
+    assert.ok(script.output.includes('They have come to 3 servers'), script.output);
     for (const told of ['Ann wins', 'a draw', 'run out', 'walks out', 'as the rules say']) {
       assert.ok(script.output.includes(told), `"${told}" is missing in:\n${script.output}`);
     }
@@ -102,11 +103,11 @@ test('the demo plays whole matches, says so, and leaves nothing running', { time
 
 test('a game is served until Ctrl-C, by as many servers as are asked for', { timeout: TEST_MS },
   async () => {
-    const script = runSample('tictactoe', '--port', '0', '--nodes', '2');
+    const script = runSample('tictactoe', '--port', '0', '--nodes', '3');
     await script.line(/^Open http.*$/);
     let urls = [];
-    while (urls.length < 2) {
-      await script.line(new RegExp(`^Open (?!${urls[0] ?? 'none'})`));
+    while (urls.length < 3) {
+      await script.line(new RegExp(`^Open (?!${urls.join('|') || 'none'})`));
       urls = script.lines.map((line) => /^Open (\S+)/.exec(line)?.[1]).filter(Boolean);
     }
     const places = await script.line(/^Who is there, and how much: /);
