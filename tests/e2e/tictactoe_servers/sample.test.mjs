@@ -170,7 +170,7 @@ test('what does not exist yet is said to be so', { timeout: TEST_MS }, async () 
     [['bingo'], /bingo does not exist yet/],
     [['tictactoe', '--store', 'redis'], /redis does not exist yet/],
     [['tictactoe', '--demo', '--rolling'], /--rolling needs/],
-    [['tictactoe', '--nodes', '3'], /more than 2/],
+    [['tictactoe', '--nodes', '17'], /takes 1 to 16/],
     [['tictactoe', '--nodes', 'two'], /takes a number/],
     [['tictactoe', '--port', '65536'], /below 65536/],
     [['tictactoe', '--host'], /takes an address/],
