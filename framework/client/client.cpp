@@ -8,6 +8,7 @@
 
 #include "client/client_url.hpp"
 #include "client/conversation.hpp"
+#include "client/deadline.hpp"
 #include "net/client_opening.hpp"
 #include "net/os_random.hpp"
 #include "net/polled_socket.hpp"
@@ -94,7 +95,7 @@ class ClientParts {
 };
 
 bool ClientParts::poll(Duration wait) {
-  const Instant deadline = clock.now() + wait;
+  const Instant deadline = deadline_after(clock.now(), wait);
   const std::uint64_t calls = conversation.calls();
   while (true) {
     step();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spotmesh/client/connection.hpp>
 
+#include "client/deadline.hpp"
 #include "net/system_clock.hpp"
 
 namespace spotmesh::client {
@@ -55,7 +56,7 @@ Connection::Parts::Parts(Client client, const ConnectionOptions& options)
 
 template <typename Condition>
 Result<bool> Connection::Parts::wait_until(Condition is_so, Duration timeout) {
-  const Instant deadline = clock_.now() + timeout;
+  const Instant deadline = deadline_after(clock_.now(), timeout);
   while (!is_so()) {
     const Duration left = deadline - clock_.now();
     if (!client_.poll(std::max(Duration::zero(), left))) {
@@ -93,6 +94,8 @@ Result<void> Connection::Parts::send(const Message& packet) {
   if (auto said = client_.send(packet); !said) return said;
   const auto sent = wait_until([this] { return client_.unsent_bytes() == 0; }, timeout_);
   if (!sent) return fail(sent.error());
+  // What was thrown away because the connection has ended does not wait any more either.
+  if (client_.state() == State::Ended) return fail(ended());
   if (*sent) return {};
   client_.cut("the server does not read");
   return fail(Error::deadline_exceeded("the server does not read"));

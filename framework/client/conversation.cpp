@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.hpp"
+#include "client/deadline.hpp"
 
 namespace spotmesh::client {
 
@@ -85,7 +86,7 @@ Result<void> Conversation::request(const Message& packet, Done done, Duration ti
   }
   const wire::RequestSeq seq = next_seq();
   if (auto said = say(seq, packet); !said) return said;
-  const Instant deadline = now + timeout;
+  const Instant deadline = deadline_after(now, timeout);
   requests_.emplace(seq.value, Request{std::move(done), deadline});
   deadlines_.emplace(deadline, seq.value);
   return {};

@@ -141,7 +141,8 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   void check_heartbeat(Instant now);
   void expire_requests(Instant now);
   void check_replaced(Instant now);
-  void rearm(Instant now, std::optional<Instant> outbound_check);
+  void ping_unheard(Instant now, Duration interval);
+  void rearm(Instant now);
   void arm_locked(Instant when);
 
   Result<void> require_own_turn(std::string_view what, const ActorId& actor) const;
@@ -181,6 +182,8 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   std::string replaced_reason_;
   runtime::Ref<runtime::Completion<bool>> stall_wake_;
   std::optional<Instant> pinged_after_;  // the client was pinged for its silence since then
+  Instant pinged_unheard_at_{};          // while it was not read
+  std::optional<Instant> outbound_check_at_;
   std::optional<Instant> armed_for_;
   Timer timer_;
 };

@@ -14,6 +14,10 @@ using wire::CloseCode;
 
 namespace {
 
+// Pings and pongs before Hello. An honest client has one or two to say; each ping that is answered
+// costs a pong that its sender may leave unread, and no quota counts here yet.
+constexpr unsigned most_heartbeats = 64;
+
 std::uint32_t in_milliseconds(Duration time) {
   return static_cast<std::uint32_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
@@ -87,10 +91,8 @@ bool Handshake::take_locked(InboundEvent event) {
       welcome_locked();
       return false;
     case InboundEvent::Kind::Ping:
-      link_->send({protocol_->encode_pong(event.payload)});
-      return true;
     case InboundEvent::Kind::Pong:
-      return true;
+      return take_heartbeat_locked(event);
     case InboundEvent::Kind::Close:
       refuse_locked({event.close.code, {}});
       return false;
@@ -98,13 +100,20 @@ bool Handshake::take_locked(InboundEvent event) {
     case InboundEvent::Kind::Packet:
     case InboundEvent::Kind::Refused:
     case InboundEvent::Kind::Failed:
-      gateway_->metrics.handshakes_refused.add();
-      gateway_->seams.log.write(LogLevel::Info, "session", "client refused",
-                                {{"client", remote_address_}, {"error", event.close.reason}});
-      refuse_locked(event.close);
+      refuse_and_tell_locked(event.close);
       return false;
   }
   return false;
+}
+
+bool Handshake::take_heartbeat_locked(const InboundEvent& event) {
+  if (++heartbeats_ > most_heartbeats) {
+    refuse_and_tell_locked({CloseCode::QuotaExceeded,
+                            fmt::format("more than {} pings before Hello", most_heartbeats)});
+    return false;
+  }
+  if (event.kind == InboundEvent::Kind::Ping) link_->send({protocol_->encode_pong(event.payload)});
+  return true;
 }
 
 void Handshake::welcome_locked() {
@@ -116,6 +125,13 @@ void Handshake::welcome_locked() {
   SharedBytes welcome = protocol.encode_welcome(welcome_to(session_->id(), gateway_->options));
   gateway_->metrics.bytes_out.add(static_cast<std::int64_t>(welcome.size()));
   link.send({std::move(welcome)});
+}
+
+void Handshake::refuse_and_tell_locked(const wire::WebSocketClose& close) {
+  gateway_->metrics.handshakes_refused.add();
+  gateway_->seams.log.write(LogLevel::Info, "session", "client refused",
+                            {{"client", remote_address_}, {"error", close.reason}});
+  refuse_locked(close);
 }
 
 void Handshake::refuse_locked(const wire::WebSocketClose& close) {

@@ -51,7 +51,9 @@ class Handshake final : public runtime::RefCounted {
 
   // What one event leads to; false when nothing more is read here.
   bool take_locked(InboundEvent event);
+  bool take_heartbeat_locked(const InboundEvent& event);
   void welcome_locked();
+  void refuse_and_tell_locked(const wire::WebSocketClose& close);
   void refuse_locked(const wire::WebSocketClose& close);
   void leave();
 
@@ -63,6 +65,7 @@ class Handshake final : public runtime::RefCounted {
   ClientLink* link_;  // null once the link is somebody else's or on its way out
   std::unique_ptr<SessionProtocol> protocol_;
   SessionDirectory::SessionRef session_;  // made, and not started yet
+  unsigned heartbeats_ = 0;
 };
 
 // The links that have not said Hello, oldest first: one too many pushes out the oldest, so that who

@@ -29,8 +29,12 @@ void ClientSession::check_deadlines() {
   expire_requests(now);
   check_replaced(now);
   check_heartbeat(now);
-  const auto outbound_check = outbound_.check(now);
-  rearm(now, outbound_check);
+  {
+    std::lock_guard lock(mutex_);
+    outbound_check_at_.reset();
+  }
+  if (const auto again = outbound_.check(now)) on_check_due(*again);
+  rearm(now);
 }
 
 void ClientSession::expire_requests(Instant now) {
@@ -60,8 +64,8 @@ void ClientSession::check_replaced(Instant now) {
 }
 
 void ClientSession::check_heartbeat(Instant now) {
-  if (reader_.is_paused()) return;
   const Duration interval = gateway_->options.heartbeat_interval;
+  if (reader_.is_paused()) return ping_unheard(now, interval);
   const Instant heard = reader_.last_heard();
   const auto partial_since = reader_.partial_since();
   if (partial_since.has_value() && now - *partial_since >= 2 * interval) {
@@ -81,7 +85,18 @@ void ClientSession::check_heartbeat(Instant now) {
   outbound_.write_now(protocol_->encode_ping());
 }
 
-void ClientSession::rearm(Instant now, std::optional<Instant> outbound_check) {
+// A client that is not read cannot be heard, nor can its end be seen. What is sent to one that has
+// gone comes back as the connection's failure, so that its place is free again.
+void ClientSession::ping_unheard(Instant now, Duration interval) {
+  {
+    std::lock_guard lock(mutex_);
+    if (now - pinged_unheard_at_ < interval) return;
+    pinged_unheard_at_ = now;
+  }
+  outbound_.write_now(protocol_->encode_ping());
+}
+
+void ClientSession::rearm(Instant now) {
   const Duration interval = gateway_->options.heartbeat_interval;
   const Instant heard = reader_.is_paused() ? now : reader_.last_heard();
   const auto partial_since = reader_.partial_since();
@@ -90,7 +105,7 @@ void ClientSession::rearm(Instant now, std::optional<Instant> outbound_check) {
   arm_locked(heard + (pinged_after_ == heard ? 2 : 1) * interval);
   if (partial_since.has_value()) arm_locked(*partial_since + 2 * interval);
   if (const auto held_back = reader_.held_back_until()) arm_locked(*held_back);
-  if (outbound_check.has_value()) arm_locked(*outbound_check);
+  if (outbound_check_at_.has_value()) arm_locked(*outbound_check_at_);
   if (replaced_close_at_.has_value()) arm_locked(*replaced_close_at_);
   if (const auto deadline = requests_.next_deadline()) arm_locked(*deadline);
 }
@@ -102,8 +117,10 @@ void ClientSession::arm_locked(Instant when) {
   gateway_->seams.timers.arm(timer_, when);
 }
 
+// Kept, as it may come while the timer is about to be armed for something later.
 void ClientSession::on_check_due(Instant when) {
   std::lock_guard lock(mutex_);
+  outbound_check_at_ = std::min(when, outbound_check_at_.value_or(when));
   arm_locked(when);
 }
 

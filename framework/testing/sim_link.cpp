@@ -75,7 +75,10 @@ void SimLink::vanish() {
 void SimLink::reset() {
   if (!is_open()) return;
   client_ = Client::Reset;
-  at(arrival(last_inbound_), [this] { end("connection reset"); });
+  at(arrival(last_inbound_), [this] {
+    is_reset_ = true;
+    deliver_inbound();
+  });
 }
 
 void SimLink::start_reading() {
@@ -119,7 +122,9 @@ void SimLink::deliver_inbound() {
     }
     handler_->on_bytes(bytes);
   }
-  if (is_open() && inbound_.empty() && is_end_of_inbound_) end("closed by the client");
+  if (!is_open() || is_reading_paused_) return;
+  if (is_reset_) return end("connection reset");
+  if (inbound_.empty() && is_end_of_inbound_) end("closed by the client");
 }
 
 void SimLink::put_on_wire() {
@@ -145,19 +150,27 @@ void SimLink::report_drained() {
 }
 
 void SimLink::deliver_outbound() {
+  if (client_ == Client::Reset && !arrived_.empty()) return answer_with_reset();
   const bool is_taken =
       client_ == Client::Closed || (client_ == Client::Present && does_client_read_);
   while (is_taken && is_open() && !arrived_.empty()) {
     const SharedBytes bytes = std::move(arrived_.front());
     arrived_.pop_front();
     in_flight_bytes_ -= bytes.size();
-    if (peer_ == nullptr || client_ == Client::Closed) continue;
+    if (client_ == Client::Closed) return answer_with_reset();
+    if (peer_ == nullptr) continue;
     const std::size_t first = read_size(bytes.size());
     peer_->on_bytes(bytes.view().first(first));
     if (peer_ != nullptr && first < bytes.size()) peer_->on_bytes(bytes.view().subspan(first));
   }
   put_on_wire();
   finish_flushing();
+}
+
+// As the system does for a client whose program is not there any more: what this side has not read
+// yet is lost with the connection, and a link that is not read learns of its end in no other way.
+void SimLink::answer_with_reset() {
+  at(arrival(last_inbound_), [this] { end("connection reset"); });
 }
 
 void SimLink::finish_flushing() {

@@ -70,6 +70,7 @@ class SimLink final : public stream::ClientLink,
   void put_on_wire();
   void deliver_outbound();
   void report_drained();
+  void answer_with_reset();
   void finish_flushing();
   void end(std::string_view reason);
 
@@ -93,6 +94,7 @@ class SimLink final : public stream::ClientLink,
   Instant last_inbound_{};
   bool is_reading_paused_ = false;
   bool is_end_of_inbound_ = false;
+  bool is_reset_ = false;  // the client's reset is here, for whoever reads or writes next
   bool is_silent_ = false;
 };
 

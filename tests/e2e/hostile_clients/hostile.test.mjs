@@ -24,6 +24,7 @@ const GENEROUS_GROWTH_BYTES = 96 * 1024 * 1024;
 const MOVE_MS = 5;
 const PATIENCE_MS = 10_000;
 const PLACE_MARK = 0x14116d3e;
+const PING_FRAME = 8; // of the binary form, over TCP
 
 const FLAGS = [
   '--stream.tcp=127.0.0.1:0',
@@ -71,6 +72,17 @@ const KINDS = [
     name: 'connects over TCP and says no Hello',
     run: async (server) => tcp(server, { hello: false }),
     code: 4005, reason: /no Hello came within 2 s/, isLogged: false,
+  },
+  {
+    name: 'pings without end before its Hello and reads no pong',
+    run: async (server) => {
+      const client = await tcp(server, { hello: false });
+      const ping = binaryFrame(PING_FRAME, 0, 0, Buffer.alloc(0));
+      const framed = Buffer.concat([Buffer.from([ping.length, 0, 0, 0]), ping]);
+      await client.write(Buffer.concat(Array(1000).fill(framed)));
+      return client;
+    },
+    code: 4007, reason: /more than 64 pings before Hello/,
   },
   {
     name: 'claims a length of ff ff ff ff',

@@ -85,6 +85,18 @@ TEST_CASE("pushes that nobody takes end the connection at their bound, and what 
   CHECK(connection.request<zoo::Empty>(zoo::Empty{}).error().kind() == ErrorKind::Unavailable);
 }
 
+TEST_CASE("a packet that is thrown away at the end of the connection is not called sent") {
+  Server server;
+  auto connection = server.connect(1024);
+  const auto handler = server.acceptor.handler(0);
+  for (int i = 1; i <= 100; ++i) handler->send({push_of(i)});
+  // They may come while the first packets go out; the one that meets the bound is told of it.
+  Result<void> sent;
+  for (int i = 0; i < 10'000 && sent; ++i) sent = connection.send(zoo::Empty{});
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().kind() == ErrorKind::CapacityExceeded);
+}
+
 TEST_CASE("a program that takes its pushes may receive any number of them") {
   Server server;
   auto connection = server.connect(1024);

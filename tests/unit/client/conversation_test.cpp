@@ -183,6 +183,17 @@ TEST_CASE("a request ends at its deadline, and a reply that comes later is count
   CHECK(talk.seen == Talk::Seen{"short DeadlineExceeded", "long 1"});
 }
 
+TEST_CASE("a request may wait for ever") {
+  Talk talk;
+  talk.welcome();
+  talk.take_seen();
+  REQUIRE(talk.ask("patient", Duration::max()));
+  talk.pass(1s);
+  CHECK(talk.seen.empty());
+  talk.reply(1, 1);
+  CHECK(talk.seen == Talk::Seen{"patient 1"});
+}
+
 TEST_CASE("more requests than the server allows are refused and never called") {
   Talk talk;
   talk.welcome();

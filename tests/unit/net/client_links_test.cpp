@@ -222,32 +222,6 @@ TEST_CASE("a client that keeps its end open after a close is not waited for") {
   CHECK(server.acceptor.handler(0)->seen().closed == 1);
 }
 
-TEST_CASE("a paused link reads no more than what was under way, and resumes where it stopped") {
-  TestServer server;
-  server.acceptor.on_bytes = [](stream::ClientLink& link, std::string_view) {
-    link.pause_reading();
-  };
-  server.start();
-  auto client = server.open_link();
-  const auto handler = server.acceptor.handler(0);
-  // More than sockets and one read hold together, so the client is made to wait.
-  const std::string all = repeated(16 * 1024 * 1024);
-  std::jthread sender([&] { client.send(all); });
-  bool is_whole = false;
-  for (int reads = 1; !is_whole; ++reads) {
-    bool is_paused_at_once = false;
-    REQUIRE(handler->wait_until([&](const auto& seen) {
-      is_paused_at_once = seen.reads <= reads;
-      is_whole = seen.received.size() == all.size();
-      return seen.reads >= reads;
-    }));
-    REQUIRE(is_paused_at_once);
-    handler->resume_reading();
-  }
-  sender.join();
-  CHECK(handler->seen().received == all);
-}
-
 TEST_CASE("a reset ends a link once, and says so") {
   TestServer server;
   server.start();

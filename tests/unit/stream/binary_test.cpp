@@ -47,6 +47,18 @@ std::vector<wire::TypePrint> chat_prints() {
 
 }  // namespace
 
+TEST_CASE("pings before Hello are answered so often and no more, whether or not they are read") {
+  const auto carrier = any_carrier();
+  GatewayFixture gateway;
+  BinaryEnd client(gateway, carrier, "mallory");
+  for (int i = 0; i < 10'000; ++i) client.ping("again");
+  CHECK(wait_for_close(gateway, client) ==
+        wire::WebSocketClose{CloseCode::QuotaExceeded, "more than 64 pings before Hello"});
+  CHECK(client.pongs.size() == 64);
+  CHECK(gateway.server->metrics().handshakes.value() == 0);
+  CHECK(gateway.server->metrics().handshakes_refused.value() == 1);
+}
+
 TEST_CASE("a client says Hello, is welcomed with the limits, and asks") {
   const auto carrier = any_carrier();
   GatewayFixture gateway({.message_bytes = 5000, .requests_in_flight = 7});

@@ -117,6 +117,24 @@ TEST_CASE("a session that ends while the Actor's mailbox is full gives up its pa
   CHECK(gateway.server->metrics().dropped_packets.value() == 1);
 }
 
+TEST_CASE("a client that goes while it is not read is missed within two heartbeats", "[BIND-11]") {
+  GatewayFixture gateway({.heartbeat_interval = 2s});
+  SimStreamClient client = gateway.connect_bound("ada", {"player"});
+  gateway.bindings.actor("player").capacity = 0;
+  for (int i = 0; i < 3; ++i) client.send(chat::Move{});
+  gateway.run_for(1s);
+  SECTION("with a close that nobody reads") {
+    client.close();
+    client.hang_up();
+  }
+  SECTION("without a word") { client.hang_up(); }
+  SECTION("by a reset") { client.reset(); }
+  gateway.run_for(4s + 100ms);
+  CHECK(gateway.server->session_count() == 0);
+  CHECK(gateway.links.open_links() == 0);
+  CHECK(gateway.bindings.actor("player").disconnects == 1);
+}
+
 TEST_CASE("the 257th unanswered request is refused at once, the others are answered") {
   GatewayFixture gateway;
   SimStreamClient client = gateway.connect_bound("ada", {"player"});
