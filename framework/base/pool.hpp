@@ -25,4 +25,18 @@ class Pooled {
   static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 };
 
+// For what the standard library allocates on one's behalf.
+template <typename T>
+struct PoolAllocator {
+  using value_type = T;
+  static_assert(alignof(T) <= alignof(std::max_align_t));
+
+  PoolAllocator() = default;
+  template <typename U>
+  PoolAllocator(const PoolAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(pool_allocate(count * sizeof(T))); }
+  void deallocate(T* block, std::size_t count) noexcept { pool_free(block, count * sizeof(T)); }
+  friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
+};
+
 }  // namespace spotmesh

@@ -2,14 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace spotmesh {
 namespace {
 
-// The number of bytes of the sequence that starts with `lead`, or 0 when no sequence may start with
-// it.
+// Whether eight bytes from there are ASCII all of them, as most text is.
+bool is_ascii_word(const char* place) {
+  std::uint64_t word;
+  std::memcpy(&word, place, sizeof word);
+  return (word & 0x8080808080808080U) == 0;
+}
+
+// The number of bytes of the sequence that starts with `lead`, which is no ASCII, or 0 when no
+// sequence may start with it.
 std::size_t sequence_length(std::uint8_t lead) {
-  if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return 2;
   if (lead >= 0xe0 && lead <= 0xef) return 3;
   if (lead >= 0xf0 && lead <= 0xf4) return 4;
@@ -34,10 +41,18 @@ bool is_valid_utf8(std::string_view text) {
   const auto byte_at = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   std::size_t i = 0;
   while (i < text.size()) {
+    while (text.size() - i >= sizeof(std::uint64_t) && is_ascii_word(text.data() + i)) {
+      i += sizeof(std::uint64_t);
+    }
+    if (i == text.size()) break;
     const std::uint8_t lead = byte_at(i);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
     const std::size_t length = sequence_length(lead);
     if (length == 0 || text.size() - i < length) return false;
-    if (length > 1 && !is_second_byte(lead, byte_at(i + 1))) return false;
+    if (!is_second_byte(lead, byte_at(i + 1))) return false;
     for (std::size_t k = 2; k < length; ++k) {
       if ((byte_at(i + k) & 0xc0) != 0x80) return false;
     }

@@ -1,6 +1,7 @@
 #include "net/client_link.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -22,20 +23,25 @@ constexpr unsigned reads_in_a_row = 4;
 
 std::string describe(int error) { return std::generic_category().message(error); }
 
+ssize_t write_parts(int descriptor, std::span<iovec> parts) {
+  constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (parts.size() == 1) return send(descriptor, parts[0].iov_base, parts[0].iov_len, flags);
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return sendmsg(descriptor, &message, flags);
+}
+
 }  // namespace
 
 AsioClientLink::AsioClientLink(Worker& worker, std::shared_ptr<Connections> connections,
                                Limits limits)
-    : worker_(worker),
-      counted_(worker),
-      connections_(std::move(connections)),
-      limits_(limits),
-      socket_(worker.io()) {}
+    : worker_(worker), counted_(worker), connections_(std::move(connections)), limits_(limits) {}
 
 void AsioClientLink::start(tcp::socket socket, SharedBytes response, ByteView first_bytes,
                            std::shared_ptr<stream::ClientLinkHandler> handler) {
-  socket_ = std::move(socket);
-  descriptor_ = socket_.native_handle();
+  boost::system::error_code failed;
+  descriptor_ = socket.release(failed);
   handler_ = std::move(handler);
   bool is_aborted = false;
   bool is_closing = false;
@@ -56,12 +62,13 @@ void AsioClientLink::start(tcp::socket socket, SharedBytes response, ByteView fi
     is_flush_mine = claim_flush();
   }
   if (is_flush_mine) schedule_flush();
-  wait_readable();
+  if (phase() != Phase::Closed) enter();
 }
 
-AsioClientLink::Phase AsioClientLink::phase() const {
-  std::lock_guard lock(mutex_);
-  return phase_;
+// What has come already is told as well.
+void AsioClientLink::enter() {
+  if (worker_.readiness().add(descriptor_, *this)) return;
+  finish(describe(errno), Ending::Reset);
 }
 
 template <typename Function>
@@ -69,11 +76,11 @@ void AsioClientLink::on_own_worker(Function function) {
   worker_.post([self = shared_from_this(), function] { (self.get()->*function)(); });
 }
 
-void AsioClientLink::send(std::vector<SharedBytes> batch) {
+void AsioClientLink::send_batch(std::span<SharedBytes> batch) {
   bool is_flush_mine = false;
   {
     std::lock_guard lock(mutex_);
-    if (phase_ == Phase::Closing || phase_ == Phase::Closed || is_close_wanted_) return;
+    if (phase() == Phase::Closing || phase() == Phase::Closed || is_close_wanted_) return;
     std::size_t added = 0;
     for (SharedBytes& bytes : batch) {
       if (bytes.empty()) continue;
@@ -106,21 +113,19 @@ void AsioClientLink::schedule_flush() {
 void AsioClientLink::flush() {
   std::unique_lock lock(mutex_);
   is_flush_due_ = false;
-  if (phase_ == Phase::Closed || is_writing_ || is_waiting_writable_) return;
-  write_queued(lock);
+  if (phase() == Phase::Closed || is_writing_ || is_waiting_writable_) return;
+  write_queued(lock, false);
 }
 
 // What is pushed while the system writes is taken by the next round of the loop.
-void AsioClientLink::write_queued(std::unique_lock<std::mutex>& lock) {
+void AsioClientLink::write_queued(std::unique_lock<SmallMutex>& lock, bool is_own) {
   is_writing_ = true;
   int error = 0;
-  while (phase_ != Phase::Closed && !queue_.empty() && error == 0) {
+  while (phase() != Phase::Closed && !queue_.empty() && error == 0) {
     std::array<iovec, parts_per_write> parts;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = queue_.gather(parts);
+    const std::size_t count = queue_.gather(parts);
     lock.unlock();
-    const ssize_t written = sendmsg(descriptor_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t written = write_parts(descriptor_, std::span(parts).first(count));
     if (written < 0 && errno != EINTR) error = errno;
     lock.lock();
     if (written > 0 && phase_ != Phase::Closed) take_written(static_cast<std::size_t>(written));
@@ -131,8 +136,10 @@ void AsioClientLink::write_queued(std::unique_lock<std::mutex>& lock) {
     queue_.clear();
     on_own_worker(&AsioClientLink::release_socket);
   } else if (error == EAGAIN || error == EWOULDBLOCK) {
+    // The socket may have room again, and its worker have been told of it just before this was
+    // said: on its own worker it is tried once more, which cannot miss that.
     is_waiting_writable_ = true;
-    on_own_worker(&AsioClientLink::wait_writable);
+    if (!is_own) on_own_worker(&AsioClientLink::write_on);
   } else if (error != 0) {
     worker_.post(
         [self = shared_from_this(), error] { self->finish(describe(error), Ending::Reset); });
@@ -155,58 +162,57 @@ void AsioClientLink::tell_drained() {
 }
 
 void AsioClientLink::resume_reading() {
-  if (is_paused_.exchange(false)) on_own_worker(&AsioClientLink::wait_readable);
+  if (is_paused_.exchange(false)) on_own_worker(&AsioClientLink::read_on);
 }
 
-void AsioClientLink::wait_readable() {
-  if (is_waiting_readable_ || is_paused_ || phase() == Phase::Closed || !handler_) return;
-  is_waiting_readable_ = true;
-  socket_.async_wait(tcp::socket::wait_read,
-                     [self = shared_from_this()](const boost::system::error_code&) {
-                       self->is_waiting_readable_ = false;
-                       self->on_readable();
-                     });
-}
-
-void AsioClientLink::on_readable() {
+void AsioClientLink::on_ready(bool is_readable, bool is_writable, bool is_over) {
   worker_.mark_awake();
-  for (unsigned i = 0; i < reads_in_a_row; ++i) {
-    if (is_paused_ || phase() == Phase::Closed) return;
-    if (!read_some()) break;
+  // The registry may let go of it within.
+  const auto self = shared_from_this();
+  is_over_ = is_over_ || is_over;
+  if (is_readable) {
+    is_readable_ = true;
+    read_on();
   }
-  wait_readable();
+  if (is_writable) write_on();
 }
 
-// Whether there may be more to read.
-bool AsioClientLink::read_some() {
+void AsioClientLink::read_on() {
+  for (unsigned i = 0; i < reads_in_a_row; ++i) {
+    if (!is_readable_) return;
+    if (phase() == Phase::Closed) {
+      if (!is_lingering_) return;
+      discard_some();
+    } else {
+      if (is_paused_) return;
+      read_some();
+    }
+  }
+  if (is_readable_) on_own_worker(&AsioClientLink::read_on);
+}
+
+void AsioClientLink::read_some() {
   const auto buffer = worker_.read_buffer();
   const ssize_t got = recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0) {
     const int error = errno;
-    if (error == EINTR) return true;
+    if (error == EINTR) return;
+    is_readable_ = false;
     if (error != EAGAIN && error != EWOULDBLOCK) finish(describe(error), Ending::Reset);
-    return false;
+    return;
   }
-  if (got == 0) {
-    finish("closed by peer", Ending::Plain);
-    return false;
-  }
+  if (got == 0) return finish("closed by peer", Ending::Plain);
   const auto bytes = buffer.first(static_cast<std::size_t>(got));
+  // Less than there is room for is all there is; but the end behind it is not told again.
+  is_readable_ = is_over_ || bytes.size() == buffer.size();
   if (phase() == Phase::Open) handler_->on_bytes(bytes);
-  return bytes.size() == buffer.size();
 }
 
-void AsioClientLink::wait_writable() {
-  if (phase() == Phase::Closed) return;
-  socket_.async_wait(
-      tcp::socket::wait_write,
-      [self = shared_from_this()](const boost::system::error_code&) { self->on_writable(); });
-}
-
-void AsioClientLink::on_writable() {
+void AsioClientLink::write_on() {
   std::unique_lock lock(mutex_);
+  if (!is_waiting_writable_) return;
   is_waiting_writable_ = false;
-  if (phase_ != Phase::Closed) write_queued(lock);
+  if (phase() != Phase::Closed) write_queued(lock, true);
 }
 
 void AsioClientLink::close_after_flush() {
@@ -228,7 +234,7 @@ void AsioClientLink::begin_closing() {
   });
   // From a worker of the pool flush() is only put off; here it must find an empty queue as well.
   std::unique_lock lock(mutex_);
-  if (!is_flush_due_ && !is_writing_ && !is_waiting_writable_) write_queued(lock);
+  if (!is_flush_due_ && !is_writing_ && !is_waiting_writable_) write_queued(lock, false);
 }
 
 void AsioClientLink::abort() {
@@ -278,36 +284,35 @@ void AsioClientLink::finish(std::string_view reason, Ending ending) {
 // Closing at once could make the system drop what the client has not read yet, the reason for the
 // close among it: data that is still under way to us would be answered with a reset.
 void AsioClientLink::linger() {
-  boost::system::error_code error;
-  socket_.shutdown(tcp::socket::shutdown_send, error);
-  if (error) return release_socket();
+  if (shutdown(descriptor_, SHUT_WR) != 0) return release_socket();
+  is_lingering_ = true;
   closing_timer_ = std::make_unique<asio::steady_timer>(worker_.io(), limits_.linger_time);
   closing_timer_->async_wait([self = shared_from_this()](const boost::system::error_code& failed) {
     if (!failed) self->release_socket();
   });
-  discard_until_closed();
+  is_readable_ = true;
+  read_on();
 }
 
-void AsioClientLink::discard_until_closed() {
-  socket_.async_wait(
-      tcp::socket::wait_read, [self = shared_from_this()](const boost::system::error_code& failed) {
-        if (failed) return;
-        const auto buffer = self->worker_.read_buffer();
-        const ssize_t got = recv(self->descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-        const bool is_over = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-        if (is_over) return self->release_socket();
-        self->discard_until_closed();
-      });
+// What still comes from a client that has been told to go, until it goes.
+void AsioClientLink::discard_some() {
+  const auto buffer = worker_.read_buffer();
+  const ssize_t got = recv(descriptor_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got > 0 || (got < 0 && errno == EINTR)) return;
+  is_readable_ = false;
+  if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) release_socket();
 }
 
 void AsioClientLink::release_socket() {
-  if (!socket_.is_open()) return;
-  boost::system::error_code ignored;
+  if (descriptor_ < 0) return;
+  is_lingering_ = false;
   if (ending_ == Ending::Reset) {
     // Whatever the system still holds for a client that does not read is dropped with it.
-    socket_.set_option(tcp::socket::linger(true, 0), ignored);
+    const struct linger at_once{.l_onoff = 1, .l_linger = 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
-  socket_.close(ignored);
+  worker_.readiness().remove(descriptor_, *this);
+  close(std::exchange(descriptor_, -1));
   if (closing_timer_) closing_timer_->cancel();
   connections_->remove(*this);
 }

@@ -29,6 +29,7 @@ Worker::Worker(WorkerPool& pool, unsigned index)
       io_(1),  // one thread runs it, which saves Asio some of its locks
       keep_running_(io_.get_executor()),
       timer_descriptor_(io_, timers_.descriptor()),
+      readiness_descriptor_(io_),
       read_buffer_(std::make_unique<std::array<std::byte, read_buffer_bytes>>()) {}
 
 Worker::~Worker() { timer_descriptor_.release(); }
@@ -93,8 +94,8 @@ bool Worker::poll_sockets() {
 }
 
 unsigned Worker::poll_some() {
-  unsigned handled = 0;
-  while (handled < handlers_per_poll && io_.poll_one() != 0) ++handled;
+  unsigned handled = readiness_.tell();
+  for (unsigned i = 0; i < handlers_per_poll && io_.poll_one() != 0; ++i) ++handled;
   return handled;
 }
 
@@ -109,7 +110,10 @@ void Worker::sleep() {
   // Whoever submitted before it could see the sleeper is seen by the sleeper now.
   if (queue_.size() == 0 && !pool_.is_stopping_ && !pool_.has_work_to_share()) {
     std::lock_guard turn(io_turn_);
-    io_.run_one();
+    if (wait_for_readiness()) {
+      io_.run_one();
+      readiness_descriptor_.release();
+    }
   }
   was_woken_ = !mark_awake();
 }
@@ -123,6 +127,17 @@ bool Worker::mark_awake() {
 bool Worker::wake_if_sleeping() {
   if (!mark_awake()) return false;
   post([] {});
+  return true;
+}
+
+// One epoll within the other wakes whoever sleeps in the outer one, and would cost each message
+// something while nobody does.
+bool Worker::wait_for_readiness() {
+  boost::system::error_code error;
+  readiness_descriptor_.assign(readiness_.descriptor(), error);
+  if (error) return false;
+  readiness_descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                   [](const boost::system::error_code&) {});
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/readiness.hpp"
 #include "net/run_queue.hpp"
 #include "net/timer_home.hpp"
 #include "net/worker_pool.hpp"
@@ -31,7 +32,8 @@ class BatchEnd {
 };
 
 // An event loop, a run queue and a timer wheel. Runs batches of runnables and polls its sockets in
-// between; sleeps in epoll when there is neither.
+// between: clients' by its own epoll, all others by Asio's. Sleeps in Asio's when there is nothing
+// to do.
 class Worker {
  public:
   static constexpr std::size_t read_buffer_bytes = 64 * 1024;
@@ -50,6 +52,8 @@ class Worker {
   boost::asio::io_context& io() { return io_; }
   RunQueue& queue() { return queue_; }
   TimerHome& timers() { return timers_; }
+  // Its waiters are called as handlers of io() are.
+  Readiness& readiness() { return readiness_; }
 
   // Runs `function` as a handler of io(): one at a time, on this worker's thread or that of one
   // that helps it out, never inside the call. Safe from any thread.
@@ -88,6 +92,8 @@ class Worker {
   bool poll_sockets();
   unsigned poll_some();
   void sleep();
+  // False when the system has no room for it: then there is no sleep.
+  bool wait_for_readiness();
   void wait_for_timer();
 
   WorkerPool& pool_;
@@ -97,7 +103,9 @@ class Worker {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
   RunQueue queue_;
   TimerHome timers_;
+  Readiness readiness_;
   boost::asio::posix::stream_descriptor timer_descriptor_;
+  boost::asio::posix::stream_descriptor readiness_descriptor_;  // of readiness_, during sleep
   std::unique_ptr<std::array<std::byte, read_buffer_bytes>> read_buffer_;
   std::vector<std::shared_ptr<BatchEnd>> batch_end_;
   std::vector<std::shared_ptr<BatchEnd>> batch_ending_;

@@ -146,32 +146,23 @@ void BindingTable::run_disconnect(const Ref<ActorCell>& actor) {
       [actor](const std::optional<Error>&) { actor->release_claim(); });
 }
 
-Result<void> BindingTable::relay(const ActorId& id, const BindingIdentity& binding, Message message,
-                                 std::optional<Instant> deadline,
-                                 std::function<void(Result<Message>)> reply) {
+Result<void> BindingTable::relay(const ActorId& id, const BindingIdentity& binding,
+                                 Message&& message, std::optional<Instant> deadline,
+                                 const std::shared_ptr<ReplyFunction>& reply) {
   const Ref<ActorCell> actor = core_.registry->find_actor(id.text());
-  if (!actor || !actor->is_bound_to(binding)) {
-    if (core_.remote_bindings->has(binding)) {
-      return core_.remote_bindings->relay(binding, message, deadline, std::move(reply));
-    }
+  const bool is_here = actor && actor->is_bound_to(binding);
+  if (!is_here && core_.remote_bindings->has(binding)) {
+    return core_.remote_bindings->relay(binding, message, deadline, reply);
   }
   if (!actor) {
     return fail(Error::unavailable(fmt::format("Actor '{}' is no longer there", id.text())));
   }
-  if (!actor->is_bound_to(binding) &&
-      !runtime::fault_strikes(core_.seams.faults, "binding.take-stale")) {
+  if (!is_here && !runtime::fault_strikes(core_.seams.faults, "binding.take-stale")) {
     core_.metrics.stale_refused.add();
     return fail(Error::invalid_operation(
         fmt::format("{} is no longer bound to this session", actor->name())));
   }
-  Envelope envelope{.kind = TargetKind::Actor,
-                    .id = id.text(),
-                    .message = std::move(message),
-                    .deadline = deadline,
-                    .reply = reply ? ReplySink(std::move(reply)) : ReplySink()};
-  auto delivered = core_.router->deliver(*actor, envelope);
-  if (!delivered) envelope.reply.disarm();
-  return delivered;
+  return core_.router->deliver(*actor, message, deadline, ReplySink(reply));
 }
 
 }  // namespace spotmesh::objects

@@ -21,9 +21,9 @@ class BindingTable final : public Bindings {
   void unbind(const ActorId& actor, BindingIdentity binding,
               std::function<void(Result<void>)> done) override;
   void session_ended(const ActorId& actor, BindingIdentity binding) override;
-  Result<void> relay(const ActorId& actor, const BindingIdentity& binding, Message message,
+  Result<void> relay(const ActorId& actor, const BindingIdentity& binding, Message&& message,
                      std::optional<Instant> deadline,
-                     std::function<void(Result<Message>)> reply) override;
+                     const std::shared_ptr<ReplyFunction>& reply) override;
 
   // Of an Actor of this node, whichever node the session lives on. Strand only, as the next.
   Result<void> bind_here(const ActorRef& ref, const BindingIdentity& binding);

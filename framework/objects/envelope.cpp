@@ -8,12 +8,9 @@
 
 namespace spotmesh::objects {
 
-ReplyFunction::~ReplyFunction() {
+void ReplyFunction::end_unanswered() {
+  if (is_done_.load(std::memory_order_acquire)) return;
   call(fail(Error::unavailable("no reply will come: the node that was to give it has ended")));
-}
-
-void ReplyFunction::call(Result<Message> outcome) {
-  if (!is_done_.exchange(true, std::memory_order_acq_rel)) function_(std::move(outcome));
 }
 
 Error as_seen_elsewhere(const Error& error) {
@@ -26,9 +23,10 @@ std::string target_name(TargetKind kind, std::string_view id) {
   return fmt::format("{} '{}'", kind == TargetKind::Actor ? "Actor" : "Spot", id);
 }
 
-std::string Envelope::what() const {
-  return fmt::format("{} '{}' to {}", registration::to_string(message_kind()),
-                     message.packet_name(), target_name(kind, id));
+std::string describe_message(registration::MessageKind kind, const Message& message,
+                             TargetKind target, std::string_view id) {
+  return fmt::format("{} '{}' to {}", registration::to_string(kind), message.packet_name(),
+                     target_name(target, id));
 }
 
 void Envelope::refuse(Error error) {

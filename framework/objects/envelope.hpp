@@ -1,8 +1,6 @@
 // Envelope: one message on its way to an object, with where its outcome goes.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,45 +14,21 @@
 #include <spotmesh/time.hpp>
 
 #include "objects/object_name.hpp"
+#include "objects/reply_function.hpp"
 #include "objects/requests.hpp"
 #include "runtime/completion.hpp"
 #include "runtime/ref_counted.hpp"
 
 namespace spotmesh::objects {
 
-// A function that gets a reply exactly once: when nobody has called it, its last owner's end does,
-// with Unavailable, since none will come.
-class ReplyFunction {
- public:
-  using Function = std::function<void(Result<Message>)>;
-
-  ReplyFunction(Function function, std::optional<ObjectName> asker)
-      : function_(std::move(function)), asker_(std::move(asker)) {}
-  ReplyFunction(const ReplyFunction&) = delete;
-  ReplyFunction& operator=(const ReplyFunction&) = delete;
-  virtual ~ReplyFunction();
-
-  void call(Result<Message> outcome);
-  // The message has not met its handler, and will not.
-  virtual void refuse(const Error& error) { call(fail(error)); }
-  // The caller of the operation learns its failure by other means: the function is never called.
-  void disarm() { is_done_.store(true, std::memory_order_release); }
-  const std::optional<ObjectName>& asker() const { return asker_; }
-
- private:
-  Function function_;
-  const std::optional<ObjectName> asker_;
-  std::atomic<bool> is_done_{false};
-};
-
 // An error of this node's own, for somebody on another: that this one stops is its own affair, and
 // there it is Unavailable.
 Error as_seen_elsewhere(const Error& error);
 
 // For a requester of another node.
-class PeerReplyFunction final : public ReplyFunction {
+class PeerReplyFunction final : public FunctionReply {
  public:
-  using ReplyFunction::ReplyFunction;
+  using FunctionReply::FunctionReply;
   void refuse(const Error& error) override;
 };
 
@@ -64,8 +38,8 @@ class ReplySink {
  public:
   ReplySink() = default;
   explicit ReplySink(runtime::Ref<PendingRequest> request) : request_(std::move(request)) {}
-  explicit ReplySink(ReplyFunction::Function function)
-      : ReplySink(std::make_shared<ReplyFunction>(std::move(function), std::nullopt)) {}
+  explicit ReplySink(FunctionReply::Function function)
+      : ReplySink(std::make_shared<FunctionReply>(std::move(function))) {}
   explicit ReplySink(std::shared_ptr<ReplyFunction> function) : function_(std::move(function)) {}
 
   bool is_one_way() const { return !request_ && function_ == nullptr; }
@@ -98,6 +72,10 @@ class ReplySink {
   std::shared_ptr<ReplyFunction> function_;
 };
 
+// "send 'p.Note' to Actor 'x'", for messages.
+std::string describe_message(registration::MessageKind kind, const Message& message,
+                             TargetKind target, std::string_view id);
+
 struct Envelope {
   TargetKind kind = TargetKind::Actor;
   std::string id;
@@ -111,8 +89,7 @@ struct Envelope {
     return reply.is_one_way() ? registration::MessageKind::Send
                               : registration::MessageKind::Request;
   }
-  // "send 'p.Note' to Actor 'x'", for messages.
-  std::string what() const;
+  std::string what() const { return describe_message(message_kind(), message, kind, id); }
   // The message cannot be delivered.
   void refuse(Error error);
 };

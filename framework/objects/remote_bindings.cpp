@@ -253,7 +253,7 @@ void RemoteBindings::owner_ended(const mesh::Peer& owner, const Error& reason) {
 
 Result<void> RemoteBindings::relay(const BindingIdentity& binding, const Message& message,
                                    const std::optional<Instant>& deadline,
-                                   std::function<void(Result<Message>)> reply) {
+                                   const std::shared_ptr<ReplyFunction>& reply) {
   mesh::Peer owner;
   std::uint64_t sequence = 0;
   {
@@ -280,8 +280,9 @@ Result<void> RemoteBindings::relay(const BindingIdentity& binding, const Message
     auto call = core_.peers->call(
         owner, mesh::Lane::Messages, PeerKind::SessionRequest, &body,
         deadline.value_or(Instant::max()),
-        [&application = core_.application, reply = std::move(reply)](
-            const Result<PeerMessage>& answer) { reply(read_reply(answer, application)); });
+        [&application = core_.application, reply](const Result<PeerMessage>& answer) {
+          reply->call(read_reply(answer, application));
+        });
     if (!call) sent = fail(call.error());
   }
   if (sent) return {};

@@ -48,7 +48,7 @@ class RemoteBindings {
   // As Bindings::relay; InvalidOperation when there is no such binding.
   Result<void> relay(const BindingIdentity& binding, const Message& message,
                      const std::optional<Instant>& deadline,
-                     std::function<void(Result<Message>)> reply);
+                     const std::shared_ptr<ReplyFunction>& reply);
 
   // At one time. Those whose end is still to be told to the Actor's node count as well.
   static constexpr std::size_t most_routes = 262'144;

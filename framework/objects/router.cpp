@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,14 +28,19 @@ constexpr Duration look_interval = std::chrono::milliseconds(50);
 
 // The mailbox has room and is open, or the error names whose it is.
 template <typename Cell>
-Result<void> push_message(Cell& cell, Envelope& envelope) {
-  std::unique_ptr<runtime::Job> job = std::make_unique<MessageJob>(
-      cell, std::move(envelope.message), envelope.deadline, envelope.reply);
+Result<void> push_message(Cell& cell, Message& message, std::optional<Instant> deadline,
+                          ReplySink reply) {
+  const auto kind =
+      reply.is_one_way() ? registration::MessageKind::Send : registration::MessageKind::Request;
+  std::unique_ptr<runtime::Job> job =
+      std::make_unique<MessageJob>(cell, std::move(message), deadline, std::move(reply));
   auto pushed = cell.mailbox().try_push(runtime::Lane::Application, job);
   if (pushed) return pushed;
-  if (job != nullptr) envelope.message = static_cast<MessageJob&>(*job).give_back();
+  if (job != nullptr) message = static_cast<MessageJob&>(*job).give_back();
+  constexpr auto target = std::is_same_v<Cell, ActorCell> ? TargetKind::Actor : TargetKind::Spot;
   return fail(Error(pushed.error().kind(),
-                    fmt::format("{}: {}", envelope.what(), pushed.error().message())));
+                    fmt::format("{}: {}", describe_message(kind, message, target, cell.id().text()),
+                                pushed.error().message())));
 }
 
 }  // namespace
@@ -98,12 +104,17 @@ void Router::submit(Envelope envelope) {
   if (!try_route(envelope)) waiting_->wait(std::move(envelope));
 }
 
+Result<void> Router::deliver(ActorCell& actor, Message& message, std::optional<Instant> deadline,
+                             ReplySink reply) {
+  return push_message(actor, message, deadline, std::move(reply));
+}
+
 Result<void> Router::deliver(ActorCell& actor, Envelope& envelope) {
-  return push_message(actor, envelope);
+  return push_message(actor, envelope.message, envelope.deadline, envelope.reply);
 }
 
 Result<void> Router::deliver(SpotCell& spot, Envelope& envelope) {
-  return push_message(spot, envelope);
+  return push_message(spot, envelope.message, envelope.deadline, envelope.reply);
 }
 
 Result<void> Router::deliver(const Local& local, Envelope& envelope) {

@@ -46,6 +46,9 @@ class Router {
   // fails, nothing has been told to the sender.
   Result<void> deliver(ActorCell& actor, Envelope& envelope);
   Result<void> deliver(SpotCell& spot, Envelope& envelope);
+  // The same of a message without an envelope.
+  Result<void> deliver(ActorCell& actor, Message& message, std::optional<Instant> deadline,
+                       ReplySink reply);
   // The same for whoever lives here under the id; nothing when nobody does.
   std::optional<Result<void>> try_deliver(Envelope& envelope);
 

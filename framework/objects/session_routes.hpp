@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,8 @@
 #include <spotmesh/ids.hpp>
 #include <spotmesh/message.hpp>
 #include <spotmesh/time.hpp>
+
+#include "objects/reply_function.hpp"
 
 namespace spotmesh::objects {
 
@@ -60,13 +63,14 @@ class Bindings {
   virtual void session_ended(const ActorId& actor, BindingIdentity binding) = 0;
 
   // A packet of the client for its bound Actor, in client order; one call at a time per binding.
-  // `reply` is null for a one-way packet, and otherwise called once, unless this call fails or
-  // `deadline` comes first, which is when the session stops waiting. CapacityExceeded: the mailbox
-  // or the way to it is full, stop reading and try this packet again. InvalidOperation: the binding
-  // is stale. Unavailable: the Actor is gone, or its node.
-  virtual Result<void> relay(const ActorId& actor, const BindingIdentity& binding, Message message,
-                             std::optional<Instant> deadline,
-                             std::function<void(Result<Message>)> reply) = 0;
+  // `message` is taken only if the call succeeds. `reply` is null for a one-way packet, and
+  // otherwise called once, unless `deadline` comes first, which is when the session stops waiting;
+  // if this call fails, the caller disarms it. CapacityExceeded: the mailbox or the way to it is
+  // full, stop reading and try this packet again. InvalidOperation: the binding is stale.
+  // Unavailable: the Actor is gone, or its node.
+  virtual Result<void> relay(const ActorId& actor, const BindingIdentity& binding,
+                             Message&& message, std::optional<Instant> deadline,
+                             const std::shared_ptr<ReplyFunction>& reply) = 0;
 };
 
 }  // namespace spotmesh::objects

@@ -19,7 +19,11 @@ class RefCounted {
 
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
   void release_ref() const {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    // Who has the only reference is the only one who could make another.
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
   }
 
  protected:

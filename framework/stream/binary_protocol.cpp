@@ -1,5 +1,7 @@
 #include "stream/binary_protocol.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -114,17 +116,23 @@ InboundEvent BinaryProtocol::read_packet(const BinaryFrame& frame) {
   }
   InboundEvent event = event_of(InboundEvent::Kind::Packet);
   event.seq = frame.seq;
-  event.message = Message(*known->descriptor, std::move(payload));
+  event.message = Message::verified(*known->descriptor, std::move(payload));
   return event;
 }
 
 SharedBytes BinaryProtocol::carried(const BinaryFrame& frame) const {
-  const std::size_t bytes = wire::binary_header_bytes + frame.body.size();
-  Bytes out;
-  out.reserve(bytes + wire::max_frame_header_bytes);
-  append_carrier_header(out, bytes);
-  wire::append_binary_frame(out, frame);
-  return SharedBytes(out);
+  const auto own = wire::binary_header(frame);
+  std::array<std::byte, wire::max_frame_header_bytes + wire::binary_header_bytes> head;
+  const std::size_t carrier_bytes = write_carrier_header(
+      std::span(head).first<wire::max_frame_header_bytes>(), own.size() + frame.body.size());
+  std::copy(own.begin(), own.end(), head.begin() + carrier_bytes);
+  return SharedBytes::joined(ByteView(head).first(carrier_bytes + own.size()), frame.body);
+}
+
+SharedBytes BinaryProtocol::carried(ByteView frame) const {
+  std::array<std::byte, wire::max_frame_header_bytes> head;
+  const std::size_t carrier_bytes = write_carrier_header(head, frame.size());
+  return SharedBytes::joined(ByteView(head).first(carrier_bytes), frame);
 }
 
 Result<SharedBytes> BinaryProtocol::encode_packet(BinaryKind kind, wire::RequestSeq seq,
@@ -155,12 +163,7 @@ Result<void> BinaryProtocol::check_fits(const SharedBytes& frame) const {
 }
 
 SharedBytes BinaryProtocol::encode_error_reply(wire::RequestSeq seq, const Error& error) const {
-  const Bytes frame = wire::write_binary_error_reply(seq, error);
-  Bytes out;
-  out.reserve(frame.size() + wire::max_frame_header_bytes);
-  append_carrier_header(out, frame.size());
-  out.insert(out.end(), frame.begin(), frame.end());
-  return SharedBytes(out);
+  return carried(wire::write_binary_error_reply(seq, error));
 }
 
 SharedBytes BinaryProtocol::encode_welcome(const wire::StreamWelcome& welcome) const {
@@ -199,8 +202,9 @@ InboundEvent WebSocketBinaryProtocol::next(ByteView& input) {
   return {};
 }
 
-void WebSocketBinaryProtocol::append_carrier_header(Bytes& out, std::size_t bytes) const {
-  wire::append_frame_header(out, WebSocketOpcode::Binary, bytes);
+std::size_t WebSocketBinaryProtocol::write_carrier_header(CarrierHeader out,
+                                                          std::size_t bytes) const {
+  return wire::write_frame_header(out, WebSocketOpcode::Binary, bytes);
 }
 
 // A server's frames are not masked: two bytes, and the length where it does not fit in there.
@@ -245,8 +249,10 @@ InboundEvent TcpProtocol::next(ByteView& input) {
   return {};
 }
 
-void TcpProtocol::append_carrier_header(Bytes& out, std::size_t bytes) const {
-  wire::append_length_prefix(out, static_cast<std::uint32_t>(bytes));
+std::size_t TcpProtocol::write_carrier_header(CarrierHeader out, std::size_t bytes) const {
+  const auto prefix = wire::length_prefix(static_cast<std::uint32_t>(bytes));
+  std::copy(prefix.begin(), prefix.end(), out.begin());
+  return prefix.size();
 }
 
 std::size_t TcpProtocol::carrier_header_bytes(std::size_t) const {
@@ -260,11 +266,7 @@ SharedBytes TcpProtocol::encode_pong(ByteView payload) const {
 }
 
 SharedBytes TcpProtocol::encode_close(const wire::WebSocketClose& close) const {
-  const Bytes frame = wire::write_binary_close(close);
-  Bytes out;
-  append_carrier_header(out, frame.size());
-  out.insert(out.end(), frame.begin(), frame.end());
-  return SharedBytes(out);
+  return carried(wire::write_binary_close(close));
 }
 
 }  // namespace spotmesh::stream

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "stream/session_protocol.hpp"
 #include "wire/length_prefix.hpp"
@@ -25,6 +26,8 @@ class BinaryProtocol : public SessionProtocol {
   SharedBytes encode_welcome(const wire::StreamWelcome& welcome) const override;
 
  protected:
+  using CarrierHeader = std::span<std::byte, wire::max_frame_header_bytes>;
+
   // `catalog` outlives it.
   BinaryProtocol(const wire::PacketCatalog& catalog, wire::BinaryCarrier carrier)
       : catalog_(catalog), carrier_(carrier) {}
@@ -32,13 +35,16 @@ class BinaryProtocol : public SessionProtocol {
   // What one frame of the client's says.
   InboundEvent read(ByteView bytes);
   SharedBytes carried(const wire::BinaryFrame& frame) const;
+  // Of a frame that is bytes already.
+  SharedBytes carried(ByteView frame) const;
   // Nothing more is read.
   InboundEvent failed(wire::CloseCode code, std::string reason);
   bool has_failed() const { return has_failed_; }
 
  private:
-  // What the carrier has before `bytes` of a frame, and how much that is in a frame as it is sent.
-  virtual void append_carrier_header(Bytes& out, std::size_t bytes) const = 0;
+  // What the carrier has before `bytes` of a frame: writes it and returns how much it is; and how
+  // much that is in a frame as it is sent.
+  virtual std::size_t write_carrier_header(CarrierHeader out, std::size_t bytes) const = 0;
   virtual std::size_t carrier_header_bytes(std::size_t sent_bytes) const = 0;
 
   InboundEvent read_hello(ByteView body);
@@ -66,7 +72,7 @@ class WebSocketBinaryProtocol final : public BinaryProtocol {
   SharedBytes encode_close(const wire::WebSocketClose& close) const override;
 
  private:
-  void append_carrier_header(Bytes& out, std::size_t bytes) const override;
+  std::size_t write_carrier_header(CarrierHeader out, std::size_t bytes) const override;
   std::size_t carrier_header_bytes(std::size_t sent_bytes) const override;
 
   wire::WebSocketDecoder decoder_;
@@ -84,7 +90,7 @@ class TcpProtocol final : public BinaryProtocol {
   SharedBytes encode_close(const wire::WebSocketClose& close) const override;
 
  private:
-  void append_carrier_header(Bytes& out, std::size_t bytes) const override;
+  std::size_t write_carrier_header(CarrierHeader out, std::size_t bytes) const override;
   std::size_t carrier_header_bytes(std::size_t sent_bytes) const override;
 
   wire::LengthPrefixDecoder decoder_;

@@ -1,6 +1,7 @@
 #include "stream/bound_actors.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>

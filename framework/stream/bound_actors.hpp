@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/ids.hpp>
 
+#include "base/small_mutex.hpp"
 #include "objects/session_routes.hpp"
 
 namespace spotmesh::stream {
@@ -56,7 +56,7 @@ class BoundActors {
   };
 
   const std::size_t most_;
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;
   std::vector<Entry> entries_;
   bool has_ended_ = false;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,11 @@ struct LinkInfo {
 class ClientLink {
  public:
   virtual ~ClientLink() = default;
-  // Queues `batch` and writes it with as few system calls as possible. Nothing is dropped: the
-  // caller bounds what is unsent by unsent_bytes() and closes a client that does not read.
-  virtual void send(std::vector<SharedBytes> batch) = 0;
+  // Queues `batch`, taking it out of where it lies, and writes it with as few system calls as
+  // possible. Nothing is dropped: the caller bounds what is unsent by unsent_bytes() and closes a
+  // client that does not read.
+  virtual void send_batch(std::span<SharedBytes> batch) = 0;
+  void send(std::vector<SharedBytes> batch) { send_batch(batch); }
   // Bytes given to send() that the operating system has not taken yet.
   virtual std::size_t unsent_bytes() const = 0;
   // Stops and resumes reading; at most one read that was under way is still delivered after

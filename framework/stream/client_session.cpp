@@ -1,6 +1,7 @@
 #include "stream/client_session.hpp"
 
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <spotmesh/session.hpp>
 #include <spotmesh/task.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/completion.hpp"
 #include "runtime/gate.hpp"
 #include "runtime/mailbox.hpp"
@@ -80,10 +80,12 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   // Packets that wait are not handled any more.
   bool drops_what_waits() const { return drops_what_waits_.load(); }
   bool is_live() const { return is_live_.load(); }
+  // Whether nobody has answered it yet. Before its deadline only its own turn does.
   bool is_pending(const RequestKey& request) const;
   BoundActors& bound() { return bound_; }
-  // Passes a packet on to a bound Actor. Errors as Bindings::relay.
-  Result<void> relay(const Binding& binding, Message message, const RequestKey& request,
+  // Passes a packet on to a bound Actor, which takes it if this succeeds. Errors as
+  // Bindings::relay.
+  Result<void> relay(const Binding& binding, Message& message, const RequestKey& request,
                      std::optional<Instant> deadline);
   // While it lasts, the client is not read. Wakes early when the session ends.
   void begin_stall(const runtime::Ref<runtime::Completion<bool>>& wake);
@@ -96,6 +98,7 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   void log_failure(const Error& error) const;
 
  private:
+  class SessionReply;
   class Timer final : public runtime::TimerEntry {
    public:
     explicit Timer(ClientSession& session) : session_(session) {}
@@ -112,6 +115,14 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   void on_ping(ByteView payload) override { outbound_.pong(protocol_->encode_pong(payload)); }
   void on_held_back(Instant until) override;
   void on_over_quota(std::string reason) override;
+  std::size_t queued() const {
+    const std::size_t done = done_.load();  // first: what is done was taken before
+    return taken_.load() - done;
+  }
+  // By the reader alone.
+  void note_taken() {
+    taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
   void take_packet(InboundEvent& event);
   void take_refused(InboundEvent& event);
   // The request may be unanswered from now on. Empty: it was refused.
@@ -121,6 +132,7 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   Logger logger() const;
 
   // OutboundOwner
+  void flush() override { outbound_.flush_own(); }
   void on_slow_reader(std::string reason) override;
   void on_close_due(SessionEnding ending) override { close(std::move(ending)); }
   void on_check_due(Instant when) override;
@@ -167,14 +179,17 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   SessionFace face_;
   std::unique_ptr<Session> object_;  // touched on the gate alone
 
-  std::atomic<std::size_t> queued_{0};  // packets in the mailbox or in their turn
+  // Packets that were put into the mailbox, counted by the reader alone, and those that are done
+  // with: the others wait or have their turn.
+  std::atomic<std::size_t> taken_{0};
+  std::atomic<std::size_t> done_{0};
   std::atomic<bool> is_stalled_{false};
   std::atomic<bool> drops_what_waits_{false};
   std::atomic<bool> is_live_{true};
   std::atomic<bool> has_logged_error_{false};
   std::atomic<bool> has_logged_quota_{false};
 
-  mutable std::mutex mutex_;
+  mutable SmallMutex mutex_;
   SessionLife life_;
   SessionEnding ending_;
   RequestTable requests_;

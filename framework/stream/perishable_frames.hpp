@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -30,7 +31,7 @@ class PerishableFrames {
   PerishableFrames(std::size_t most_bytes, StreamMetrics& metrics)
       : most_bytes_(most_bytes), metrics_(metrics) {}
 
-  bool empty() const { return waiting_.empty(); }
+  bool empty() const { return waiting_ == nullptr; }
   std::size_t bytes() const { return bytes_; }
   // Beyond `most_bytes` the oldest go to `out`, to be sent all the same.
   void keep(const PerishablePush& push, SharedBytes frame, Instant now,
@@ -51,7 +52,7 @@ class PerishableFrames {
 
   const std::size_t most_bytes_;
   StreamMetrics& metrics_;
-  std::deque<Waiting> waiting_;
+  std::unique_ptr<std::deque<Waiting>> waiting_;  // null when nothing waits: most have none ever
   std::size_t bytes_ = 0;
 };
 

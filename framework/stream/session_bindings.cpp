@@ -1,8 +1,11 @@
 // ClientSession: its bindings.
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/pool.hpp"
+#include "objects/reply_function.hpp"
 #include "stream/client_session.hpp"
 
 namespace spotmesh::stream {
@@ -10,6 +13,20 @@ namespace spotmesh::stream {
 using objects::BindingIdentity;
 using runtime::Lane;
 using runtime::Ref;
+
+// The reply of a bound Actor, for the client.
+class ClientSession::SessionReply final : public objects::ReplyFunction {
+ public:
+  SessionReply(ClientSession& session, const RequestKey& request)
+      : session_(&session), request_(request) {}
+  ~SessionReply() override { end_unanswered(); }
+
+ private:
+  void answer(Result<Message> outcome) override { session_->answer(request_, outcome); }
+
+  const Ref<ClientSession> session_;
+  const RequestKey request_;
+};
 
 Result<void> ClientSession::require_own_turn(std::string_view what, const ActorId& actor) const {
   const runtime::Turn* turn = runtime::Turn::current();
@@ -60,14 +77,16 @@ void ClientSession::end_bindings() {
   }
 }
 
-Result<void> ClientSession::relay(const Binding& binding, Message message,
+Result<void> ClientSession::relay(const Binding& binding, Message& message,
                                   const RequestKey& request, std::optional<Instant> deadline) {
-  std::function<void(Result<Message>)> reply;
+  std::shared_ptr<objects::ReplyFunction> reply;
   if (!request.is_one_way()) {
-    reply = [self = Ref(this), request](Result<Message> result) { self->answer(request, result); };
+    reply = std::allocate_shared<SessionReply>(PoolAllocator<SessionReply>(), *this, request);
   }
-  return gateway_->seams.bindings.relay(binding.actor.actor_id, binding.identity,
-                                        std::move(message), deadline, std::move(reply));
+  auto relayed = gateway_->seams.bindings.relay(binding.actor.actor_id, binding.identity,
+                                                std::move(message), deadline, reply);
+  if (!relayed && reply != nullptr) reply->disarm();
+  return relayed;
 }
 
 Result<void> ClientSession::push(const BindingIdentity& binding, const Message& message) {

@@ -1,6 +1,7 @@
 // ClientSession: everything that happens because time has passed. One timer stands for all.
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "objects/page_walk.hpp"
@@ -70,7 +71,7 @@ SessionRow ClientSession::look() const {
                  .state = state(),
                  .remote_address = remote_address_,
                  .actors = bound_.actors(),
-                 .queued_packets = queued_.load(),
+                 .queued_packets = queued(),
                  .unanswered_requests = 0,
                  .unsent_bytes = outbound_.unsent_bytes()};
   const std::lock_guard lock(mutex_);

@@ -77,12 +77,13 @@ const registration::Handler* PacketJob::find_handler() const {
                                                message_.descriptor()->id);
 }
 
-bool PacketJob::is_awaited() const {
-  return request_.is_one_way() || session_.is_pending(request_);
+// A request is answered without its turn only when its deadline has passed.
+bool PacketJob::is_awaited(Instant now) const {
+  return request_.is_one_way() || now < *deadline_ || session_.is_pending(request_);
 }
 
-Task<void> PacketJob::run(runtime::Turn&) {
-  if (session_.drops_what_waits() || !is_awaited()) {
+Task<void> PacketJob::run(runtime::Turn& turn) {
+  if (session_.drops_what_waits() || !is_awaited(turn.now())) {
     outcome_ = Outcome::Dropped;
     return {};
   }
@@ -123,7 +124,7 @@ Task<void> PacketJob::relay_until_taken(BindingHandle binding) {
       session_.begin_stall(wake);
       co_await wake->wait();
     }
-    if (!is_awaited()) {
+    if (!is_awaited(runtime::Turn::current()->now())) {
       outcome_ = Outcome::Dropped;
       break;
     }

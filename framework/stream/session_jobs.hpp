@@ -60,7 +60,7 @@ class PacketJob final : public runtime::Job {
   // The Actor's mailbox is full: tries again until it takes the packet, keeping the session's turn
   // so that no later packet overtakes.
   Task<void> relay_until_taken(BindingHandle binding);
-  bool is_awaited() const;
+  bool is_awaited(Instant now) const;
   std::optional<Error> failure_of(std::exception_ptr failure);
   void finish_request(const std::optional<Error>& error);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,8 @@ namespace {
 
 // A pong waits while more than this stands unsent, so that pings cannot fill the backlog.
 constexpr std::size_t pong_backlog_bytes = 16 * 1024;
+// Of what a turn has said, room for so many frames is kept for the next.
+constexpr std::size_t kept_frames = 2;
 
 std::int64_t in_seconds(Duration time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -25,7 +28,7 @@ Error ended_error() { return Error::unavailable("the client's session has ended"
 
 }  // namespace
 
-// What one turn says to one client.
+// What one turn says to one client while another turn has the session's own place.
 class SessionOutbound::Batch final : public runtime::Flushable {
  public:
   explicit Batch(SessionOutbound& outbound) : outbound_(outbound), owner_(&outbound.owner_) {}
@@ -34,9 +37,7 @@ class SessionOutbound::Batch final : public runtime::Flushable {
   static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
 
-  Said said;
-  std::size_t bytes = 0;
-  std::optional<SessionEnding> ending;
+  Gathered gathered;
 
  private:
   SessionOutbound& outbound_;
@@ -74,6 +75,12 @@ void SessionOutbound::Said::add(SharedBytes frame, const std::optional<Perishabl
   frames.push_back(std::move(frame));
 }
 
+void SessionOutbound::Said::clear() {
+  frames.clear();
+  if (frames.capacity() > kept_frames) std::vector<SharedBytes>().swap(frames);
+  if (perishable.capacity() > 0) decltype(perishable)().swap(perishable);
+}
+
 Result<void> SessionOutbound::add(SharedBytes frame,
                                   const std::optional<PerishablePush>& perishable, Bound bound) {
   runtime::Turn* turn = runtime::Turn::current();
@@ -84,23 +91,23 @@ Result<void> SessionOutbound::add(SharedBytes frame,
       if (is_ended_locked()) return fail(ended_error());
       Said said;
       said.add(std::move(frame), perishable);
-      findings = write_locked(std::move(said));
+      findings = write_locked(said);
     }
     act_on(findings);
     return {};
   }
   std::lock_guard lock(mutex_);
   if (is_ended_locked()) return fail(ended_error());
-  Batch& batch = batch_of_locked(*turn);
-  if (bound == Bound::Turn && batch.bytes >= 2 * most_unsent_bytes_) {
+  const auto [gathered, flushable] = place_of_locked(*turn);
+  if (bound == Bound::Turn && gathered.bytes >= 2 * most_unsent_bytes_) {
     return fail(Error::capacity_exceeded(
         fmt::format("one turn has pushed {} bytes to one client, which is the most; spread it over "
                     "several turns",
-                    batch.bytes)));
+                    gathered.bytes)));
   }
-  batch.bytes += frame.size();
-  batch.said.add(std::move(frame), perishable);
-  turn->flush_at_end(batch);
+  gathered.bytes += frame.size();
+  gathered.said.add(std::move(frame), perishable);
+  turn->flush_at_end(flushable);
   return {};
 }
 
@@ -109,9 +116,11 @@ void SessionOutbound::close_at_turn_end(SessionEnding ending) {
   if (turn == nullptr) return owner_.on_close_due(std::move(ending));
   std::lock_guard lock(mutex_);
   if (is_ended_locked()) return;
-  Batch& batch = batch_of_locked(*turn);
-  if (!batch.ending.has_value()) batch.ending = std::move(ending);
-  turn->flush_at_end(batch);
+  const auto [gathered, flushable] = place_of_locked(*turn);
+  if (gathered.ending == nullptr) {
+    gathered.ending = std::make_unique<SessionEnding>(std::move(ending));
+  }
+  turn->flush_at_end(flushable);
 }
 
 void SessionOutbound::pong(SharedBytes frame) {
@@ -121,7 +130,8 @@ void SessionOutbound::pong(SharedBytes frame) {
     if (is_ended_locked()) return;
     waiting_pong_ = std::move(frame);
     if (link_->unsent_bytes() > pong_backlog_bytes) return;
-    findings = write_locked({});
+    Said nothing;
+    findings = write_locked(nothing);
   }
   act_on(findings);
 }
@@ -133,7 +143,7 @@ void SessionOutbound::write_now(SharedBytes frame) {
     if (is_ended_locked()) return;
     Said said;
     said.add(std::move(frame), {});
-    findings = write_locked(std::move(said));
+    findings = write_locked(said);
   }
   act_on(findings);
 }
@@ -144,8 +154,9 @@ void SessionOutbound::finish(SharedBytes close_frame) {
   if (is_ended_locked()) return;
   is_finished_ = true;
   dropped.swap(batches_);
+  drop_own_locked();
   perishable_.clear();
-  hand_over_locked({std::move(close_frame)});
+  hand_over_locked({&close_frame, 1});
   link_->close_after_flush();
 }
 
@@ -164,13 +175,21 @@ void SessionOutbound::link_gone() {
   std::lock_guard lock(mutex_);
   link_ = nullptr;
   dropped.swap(batches_);
+  drop_own_locked();
+}
+
+void SessionOutbound::drop_own_locked() {
+  own_turn_ = nullptr;
+  own_ = {};
 }
 
 void SessionOutbound::on_drained() {
   std::lock_guard lock(mutex_);
   if (is_ended_locked()) return;
   over_since_.reset();
-  hand_over_locked(choose_locked({}, link_->unsent_bytes()));
+  Said nothing;
+  auto released = choose_locked(nothing, link_->unsent_bytes());
+  hand_over_locked(released);
 }
 
 std::optional<Instant> SessionOutbound::check(Instant now) {
@@ -185,7 +204,9 @@ std::optional<Instant> SessionOutbound::check(Instant now) {
       findings.slowness = fmt::format("the client has not read for {} s, and {} bytes wait for it",
                                       in_seconds(now - mark_->at), unsent_bytes);
     }
-    hand_over_locked(choose_locked({}, unsent_bytes));
+    Said nothing;
+    auto released = choose_locked(nothing, unsent_bytes);
+    hand_over_locked(released);
     if (over_since_.has_value()) findings.check_at = *over_since_ + slow_reader_time_;
     if (mark_.has_value()) {
       const Instant old_at = mark_->at + outbound_age_;
@@ -200,20 +221,44 @@ std::optional<Instant> SessionOutbound::check(Instant now) {
   return findings.check_at;
 }
 
-SessionOutbound::Batch& SessionOutbound::batch_of_locked(const runtime::Turn& turn) {
-  // A batch whose flush is held stands there beyond its turn, whose place another may have taken.
+// A place whose flush is held stands there beyond its turn, whose address another may have taken.
+SessionOutbound::Place SessionOutbound::place_of_locked(const runtime::Turn& turn) {
+  if (own_turn_ == nullptr)
+    own_turn_ = &turn;
+  else if (own_turn_ != &turn || !owner_.is_listed_by(turn))
+    return batch_of_locked(turn);
+  return {own_, owner_};
+}
+
+SessionOutbound::Place SessionOutbound::batch_of_locked(const runtime::Turn& turn) {
   const auto found = std::ranges::find_if(batches_, [&](const auto& each) {
     return each.first == &turn && each.second->is_listed_by(turn);
   });
-  if (found != batches_.end()) return *found->second;
+  if (found != batches_.end()) return {found->second->gathered, *found->second};
   batches_.emplace_back(&turn, runtime::make_ref<Batch>(*this));
-  return *batches_.back().second;
+  Batch& batch = *batches_.back().second;
+  return {batch.gathered, batch};
+}
+
+void SessionOutbound::flush_own() {
+  Findings findings;
+  std::unique_ptr<SessionEnding> ending;
+  {
+    std::lock_guard lock(mutex_);
+    if (own_turn_ == nullptr) return;  // the session has ended
+    own_turn_ = nullptr;
+    own_.bytes = 0;
+    ending = std::move(own_.ending);
+    if (!own_.said.frames.empty()) findings = write_locked(own_.said);
+    own_.said.clear();
+  }
+  act_on(findings);
+  if (ending != nullptr) owner_.on_close_due(std::move(*ending));
 }
 
 void SessionOutbound::flush(Batch& batch) {
   runtime::Ref<Batch> flushed;
   Findings findings;
-  std::optional<SessionEnding> ending;
   {
     std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(
@@ -221,14 +266,13 @@ void SessionOutbound::flush(Batch& batch) {
     if (found == batches_.end()) return;  // the session has ended
     flushed = std::move(found->second);
     batches_.erase(found);
-    ending = std::move(batch.ending);
-    if (!batch.said.frames.empty()) findings = write_locked(std::move(batch.said));
+    if (!batch.gathered.said.frames.empty()) findings = write_locked(batch.gathered.said);
   }
   act_on(findings);
-  if (ending.has_value()) owner_.on_close_due(*std::move(ending));
+  if (batch.gathered.ending != nullptr) owner_.on_close_due(std::move(*batch.gathered.ending));
 }
 
-SessionOutbound::Findings SessionOutbound::write_locked(Said said) {
+SessionOutbound::Findings SessionOutbound::write_locked(Said& said) {
   Findings findings;
   const std::size_t unsent_bytes = link_->unsent_bytes();
   const bool is_over = unsent_bytes > most_unsent_bytes_;
@@ -238,15 +282,22 @@ SessionOutbound::Findings SessionOutbound::write_locked(Said said) {
     return findings;
   }
   if (!is_over) over_since_.reset();
-  hand_over_locked(choose_locked(std::move(said), unsent_bytes));
-  if (!over_since_.has_value() && link_->unsent_bytes() > most_unsent_bytes_) {
+  std::size_t added = 0;
+  if (said.perishable.empty() && perishable_.empty() && waiting_pong_.empty()) {
+    added = hand_over_locked(said.frames);
+  } else {
+    auto chosen = choose_locked(said, unsent_bytes);
+    added = hand_over_locked(chosen);
+  }
+  if (!over_since_.has_value() && unsent_bytes + added > most_unsent_bytes_ &&
+      link_->unsent_bytes() > most_unsent_bytes_) {
     over_since_ = clock_.now();
     findings.check_at = *over_since_ + slow_reader_time_;
   }
   return findings;
 }
 
-std::vector<SharedBytes> SessionOutbound::choose_locked(Said said, std::size_t unsent_bytes) {
+std::vector<SharedBytes> SessionOutbound::choose_locked(Said& said, std::size_t unsent_bytes) {
   const bool is_backlog = unsent_bytes > link_backlog_bytes;
   const bool is_held = is_backlog && !said.perishable.empty();
   const bool is_released = !is_backlog && !perishable_.empty();
@@ -269,13 +320,14 @@ std::vector<SharedBytes> SessionOutbound::choose_locked(Said said, std::size_t u
   return chosen;
 }
 
-void SessionOutbound::hand_over_locked(std::vector<SharedBytes> frames) {
-  if (frames.empty()) return;
+std::size_t SessionOutbound::hand_over_locked(std::span<SharedBytes> frames) {
+  if (frames.empty()) return 0;
   std::size_t bytes = 0;
   for (const SharedBytes& frame : frames) bytes += frame.size();
   handed_over_bytes_ += static_cast<std::int64_t>(bytes);
   metrics_.bytes_out.add(static_cast<std::int64_t>(bytes));
-  link_->send(std::move(frames));
+  link_->send_batch(frames);
+  return bytes;
 }
 
 bool SessionOutbound::is_slow_locked(std::size_t unsent_bytes, Instant now) {

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <spotmesh/error.hpp>
 #include <spotmesh/time.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/ref_counted.hpp"
 #include "runtime/turn.hpp"
@@ -24,8 +26,9 @@
 
 namespace spotmesh::stream {
 
-// The session whose outbound side this is. Calls come on any thread, under no lock of it.
-class OutboundOwner : public runtime::RefCounted {
+// The session whose outbound side this is; its flush() is SessionOutbound::flush_own(). Calls come
+// on any thread, under no lock of it.
+class OutboundOwner : public runtime::Flushable {
  public:
   // The client has not read for too long, or has left too much standing.
   virtual void on_slow_reader(std::string reason) = 0;
@@ -61,6 +64,8 @@ class SessionOutbound {
   bool answer(SharedBytes frame);
   // The owner's on_close_due() when the present turn ends or waits; at once outside a turn.
   void close_at_turn_end(SessionEnding ending);
+  // What the turn has said that used the session's own place leaves.
+  void flush_own();
   // At once. While much stands unsent the pong waits, and only the newest one is kept.
   void pong(SharedBytes frame);
   void write_now(SharedBytes frame);
@@ -86,6 +91,18 @@ class SessionOutbound {
     std::vector<SharedBytes> frames;
     std::vector<std::pair<std::size_t, PerishablePush>> perishable;  // by index into `frames`
     void add(SharedBytes frame, const std::optional<PerishablePush>& push);
+    void clear();
+  };
+  // Of one turn.
+  struct Gathered {
+    Said said;
+    std::size_t bytes = 0;
+    std::unique_ptr<SessionEnding> ending;
+  };
+  // Where a turn gathers, and what flushes it at its end.
+  struct Place {
+    Gathered& gathered;
+    runtime::Flushable& flushable;
   };
   enum class Bound : bool { None, Turn };
   // What a write has shown, to be acted on when the lock is let go of.
@@ -101,12 +118,15 @@ class SessionOutbound {
 
   Result<void> add(SharedBytes frame, const std::optional<PerishablePush>& perishable, Bound bound);
   bool is_ended_locked() const { return link_ == nullptr || is_finished_; }
-  Batch& batch_of_locked(const runtime::Turn& turn);
+  Place place_of_locked(const runtime::Turn& turn);
+  Place batch_of_locked(const runtime::Turn& turn);
   void flush(Batch& batch);
-  Findings write_locked(Said said);
+  Findings write_locked(Said& said);
   // What is to be handed over now of what waits and is new.
-  std::vector<SharedBytes> choose_locked(Said said, std::size_t unsent_bytes);
-  void hand_over_locked(std::vector<SharedBytes> frames);
+  std::vector<SharedBytes> choose_locked(Said& said, std::size_t unsent_bytes);
+  // Returns how many bytes it is.
+  std::size_t hand_over_locked(std::span<SharedBytes> frames);
+  void drop_own_locked();
   bool is_slow_locked(std::size_t unsent_bytes, Instant now);
   bool is_old_locked(std::size_t unsent_bytes, Instant now);
   void take_pong_locked(std::vector<SharedBytes>& frames, std::size_t unsent_bytes);
@@ -119,9 +139,13 @@ class SessionOutbound {
   const Duration outbound_age_;
   StreamMetrics& metrics_;
 
-  mutable std::mutex mutex_;
-  ClientLink* link_;
+  mutable SmallMutex mutex_;
   bool is_finished_ = false;
+  ClientLink* link_;
+  // One turn at a time speaks to most clients: its place is here. Those that speak while another
+  // has it, or while its flush is held, have one of their own each.
+  const runtime::Turn* own_turn_ = nullptr;
+  Gathered own_;
   std::vector<std::pair<const runtime::Turn*, runtime::Ref<Batch>>> batches_;
   std::optional<Instant> over_since_;  // more than most_unsent_bytes_ stand unsent
   std::int64_t handed_over_bytes_ = 0;

@@ -1,5 +1,6 @@
 #include "stream/session_reader.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace spotmesh::stream {
@@ -88,6 +89,8 @@ bool SessionReader::decode_locked(ByteView& input) {
   const Instant now = last_heard();
   bool has_ended_one = false;
   bool is_used_up = false;
+  std::int64_t requests = 0;
+  std::int64_t one_ways = 0;
   while (!is_stopped_.load() && listener_.can_take() && quota_.has_room(now)) {
     InboundEvent event = protocol_.next(input);
     if (event.kind == InboundEvent::Kind::NeedMoreBytes) {
@@ -99,10 +102,14 @@ bool SessionReader::decode_locked(ByteView& input) {
       ping_.emplace(event.payload.begin(), event.payload.end());
       continue;
     }
-    has_ended_one = has_ended_one || event.kind == InboundEvent::Kind::Packet ||
-                    event.kind == InboundEvent::Kind::Refused;
+    if (event.kind == InboundEvent::Kind::Packet || event.kind == InboundEvent::Kind::Refused) {
+      has_ended_one = true;
+      ++(event.seq.is_one_way() ? one_ways : requests);
+    }
     listener_.on_event(std::move(event));
   }
+  if (requests > 0) metrics_.requests_in.add(requests);
+  if (one_ways > 0) metrics_.one_way_in.add(one_ways);
   note_partial_locked(has_ended_one);
   answer_ping_locked();
   return is_used_up || is_stopped_.load();

@@ -3,13 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include <spotmesh/bytes.hpp>
 #include <spotmesh/time.hpp>
 
+#include "base/small_mutex.hpp"
 #include "runtime/clock.hpp"
 #include "stream/client_links.hpp"
 #include "stream/inbound_quota.hpp"
@@ -88,7 +88,7 @@ class SessionReader {
   const runtime::Clock& clock_;
   StreamMetrics& metrics_;
 
-  std::mutex mutex_;
+  SmallMutex mutex_;
   ClientLink* link_;
   InboundQuota quota_;
   Bytes leftover_;  // has come and waits while reading is paused

@@ -1,4 +1,5 @@
 // ClientSession: what the client says, and the answers to its requests.
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,13 +13,13 @@ using runtime::Lane;
 using runtime::Ref;
 
 bool ClientSession::can_take() const {
-  return !is_stalled_.load() && queued_.load() < gateway_->options.inbound_jobs;
+  return !is_stalled_.load() && queued() < gateway_->options.inbound_jobs;
 }
 
 // Not at the first free place: a client that is faster than its session would be paused and
 // resumed for every packet.
 bool ClientSession::can_resume() const {
-  return !is_stalled_.load() && queued_.load() <= gateway_->options.inbound_jobs / 2;
+  return !is_stalled_.load() && queued() <= gateway_->options.inbound_jobs / 2;
 }
 
 void ClientSession::on_event(InboundEvent event) {
@@ -40,16 +41,14 @@ void ClientSession::on_event(InboundEvent event) {
 }
 
 void ClientSession::take_packet(InboundEvent& event) {
-  const bool is_one_way = event.seq.is_one_way();
-  (is_one_way ? gateway_->metrics.one_way_in : gateway_->metrics.requests_in).add();
   RequestKey request;
   std::optional<Instant> deadline;
-  if (!is_one_way) {
+  if (!event.seq.is_one_way()) {
     const auto admitted = admit(event.seq, deadline);
     if (!admitted.has_value()) return;
     request = *admitted;
   }
-  queued_.fetch_add(1);
+  note_taken();
   auto job = std::make_unique<PacketJob>(*this, std::move(event.message), request, deadline);
   // There is room for it (can_take), so only a mailbox that is closed refuses: the session has
   // ended.
@@ -86,7 +85,6 @@ void ClientSession::take_refused(InboundEvent& event) {
   StreamMetrics& metrics = gateway_->metrics;
   const Error error = *std::move(event.error);
   (error.kind() == ErrorKind::NotFound ? metrics.unknown_packets : metrics.undecodable).add();
-  (event.seq.is_one_way() ? metrics.one_way_in : metrics.requests_in).add();
   if (!event.seq.is_one_way()) {
     std::optional<Instant> deadline;
     const auto admitted = admit(event.seq, deadline);
@@ -94,7 +92,7 @@ void ClientSession::take_refused(InboundEvent& event) {
     answer(*admitted, fail(error));
   }
   // In the lane and count of the packets, so that a flood of these is bounded like any other.
-  queued_.fetch_add(1);
+  note_taken();
   push_callback(
       Lane::Application, "on_error", [this, error] { return call_on_error(error); },
       [this] { packet_done(); });
@@ -153,7 +151,7 @@ void ClientSession::send_reply(wire::RequestSeq seq, const Result<Message>& repl
 }
 
 void ClientSession::packet_done() {
-  queued_.fetch_sub(1);
+  done_.fetch_add(1);
   wake_reader();
 }
 

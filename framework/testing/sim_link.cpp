@@ -21,7 +21,7 @@ void SimLink::at(Instant when, F job) {
   });
 }
 
-void SimLink::send(std::vector<SharedBytes> batch) {
+void SimLink::send_batch(std::span<SharedBytes> batch) {
   if (state_ != State::Open) return;
   for (auto& bytes : batch) {
     if (bytes.empty()) continue;

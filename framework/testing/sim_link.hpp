@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include <spotmesh/bytes.hpp>
 #include <spotmesh/time.hpp>
@@ -32,7 +32,7 @@ class SimLink final : public stream::ClientLink,
   void crash();
 
   // The server's end.
-  void send(std::vector<SharedBytes> batch) override;
+  void send_batch(std::span<SharedBytes> batch) override;
   std::size_t unsent_bytes() const override { return unsent_bytes_; }
   void pause_reading() override { is_reading_paused_ = true; }
   void resume_reading() override;

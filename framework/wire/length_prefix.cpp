@@ -13,10 +13,17 @@ constexpr std::size_t kept_capacity_bytes = 1024;
 
 }  // namespace
 
-void append_length_prefix(Bytes& out, std::uint32_t length) {
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    out.push_back(static_cast<std::byte>(length >> shift & 0xff));
+std::array<std::byte, length_prefix_bytes> length_prefix(std::uint32_t length) {
+  std::array<std::byte, length_prefix_bytes> prefix;
+  for (unsigned i = 0; i < prefix.size(); ++i) {
+    prefix[i] = static_cast<std::byte>(length >> (8 * i) & 0xff);
   }
+  return prefix;
+}
+
+void append_length_prefix(Bytes& out, std::uint32_t length) {
+  const auto prefix = length_prefix(length);
+  out.insert(out.end(), prefix.begin(), prefix.end());
 }
 
 LengthPrefixDecoder::Event LengthPrefixDecoder::next(ByteView& input) {

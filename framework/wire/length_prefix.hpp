@@ -16,6 +16,7 @@ namespace spotmesh::wire {
 inline constexpr std::size_t length_prefix_bytes = 4;
 
 // Appends the length of what is behind it.
+std::array<std::byte, length_prefix_bytes> length_prefix(std::uint32_t length);
 void append_length_prefix(Bytes& out, std::uint32_t length);
 
 // Takes one connection apart. The caller pulls frames, so it can stop between two that arrived

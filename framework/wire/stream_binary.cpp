@@ -47,36 +47,38 @@ constexpr KindRule rules[] = {
 };
 constexpr std::size_t kind_count = std::size(rules);
 
-std::uint32_t read_little_endian(ByteView bytes, std::size_t offset, std::size_t width) {
-  std::uint32_t value = 0;
-  for (std::size_t i = width; i > 0; --i) {
-    value = value << 8 | std::to_integer<std::uint32_t>(bytes[offset + i - 1]);
-  }
-  return value;
+std::uint32_t byte_at(ByteView bytes, std::size_t offset) {
+  return std::to_integer<std::uint32_t>(bytes[offset]);
 }
 
-void append_little_endian(Bytes& out, std::uint32_t value, std::size_t width) {
-  for (std::size_t i = 0; i < width; ++i) {
-    out.push_back(static_cast<std::byte>(value >> (8 * i) & 0xff));
-  }
+std::uint16_t read_16(ByteView bytes, std::size_t offset) {
+  return static_cast<std::uint16_t>(byte_at(bytes, offset) | byte_at(bytes, offset + 1) << 8);
 }
 
-Result<void> check_kind(std::uint8_t kind, BinarySender sender, BinaryCarrier carrier) {
+std::uint32_t read_32(ByteView bytes, std::size_t offset) {
+  return byte_at(bytes, offset) | byte_at(bytes, offset + 1) << 8 |
+         byte_at(bytes, offset + 2) << 16 | byte_at(bytes, offset + 3) << 24;
+}
+
+void write_32(std::byte* place, std::uint32_t value) {
+  for (unsigned i = 0; i < 4; ++i) place[i] = static_cast<std::byte>(value >> (8 * i) & 0xff);
+}
+
+bool is_said_by(const KindRule& rule, BinarySender sender) {
+  return sender == BinarySender::Client ? rule.is_of_client : rule.is_of_server;
+}
+
+std::unexpected<Error> refuse_kind(std::uint8_t kind, BinarySender sender) {
   if (kind == 0 || kind >= kind_count) return refuse(fmt::format("there is no kind {}", kind));
   const KindRule& rule = rules[kind];
-  if (sender == BinarySender::Client ? !rule.is_of_client : !rule.is_of_server) {
+  if (!is_said_by(rule, sender)) {
     return refuse(fmt::format("{} is not said by a {}", rule.name,
                               sender == BinarySender::Client ? "client" : "server"));
   }
-  if (rule.is_control && carrier == BinaryCarrier::WebSocket) {
-    return refuse(fmt::format("{} is a frame of WebSocket's own here", rule.name));
-  }
-  return {};
+  return refuse(fmt::format("{} is a frame of WebSocket's own here", rule.name));
 }
 
-Result<void> check_field(std::string_view kind, std::string_view field, std::uint32_t value,
-                         bool is_used) {
-  if (is_used == (value != 0)) return {};
+std::unexpected<Error> refuse_field(std::string_view kind, std::string_view field, bool is_used) {
   return refuse(is_used ? fmt::format("{} must have a {}", kind, field)
                         : fmt::format("{} has no {}, which must be 0", kind, field));
 }
@@ -130,33 +132,47 @@ Result<BinaryFrame> parse_binary_frame(ByteView bytes, BinarySender sender, Bina
                               binary_header_bytes));
   }
   const auto kind = std::to_integer<std::uint8_t>(bytes[0]);
-  if (auto known = check_kind(kind, sender, carrier); !known) return fail(known.error());
+  if (kind == 0 || kind >= kind_count || !is_said_by(rules[kind], sender) ||
+      (rules[kind].is_control && carrier == BinaryCarrier::WebSocket)) {
+    return refuse_kind(kind, sender);
+  }
   const KindRule& rule = rules[kind];
-  BinaryFrame frame{.kind = static_cast<BinaryKind>(kind),
-                    .code = static_cast<std::uint16_t>(read_little_endian(bytes, 2, 2)),
-                    .packet = {read_little_endian(bytes, 4, 4)},
-                    .seq = {read_little_endian(bytes, 8, 4)},
-                    .body = bytes.subspan(binary_header_bytes)};
+  const BinaryFrame frame{.kind = static_cast<BinaryKind>(kind),
+                          .code = read_16(bytes, 2),
+                          .packet = {read_32(bytes, 4)},
+                          .seq = {read_32(bytes, 8)},
+                          .body = bytes.subspan(binary_header_bytes)};
   if (bytes[1] != std::byte{0}) {
     return refuse(fmt::format("the second byte of {} must be 0", rule.name));
   }
   if (!may_have_code(rule, frame.code)) {
     return refuse(fmt::format("{} has no code, which must be 0", rule.name));
   }
-  auto sound = check_field(rule.name, "packet id", frame.packet.value, rule.has_packet);
-  if (sound) sound = check_field(rule.name, "seq", frame.seq.value, rule.has_seq);
-  if (sound) sound = check_body(frame);
-  if (!sound) return fail(sound.error());
+  if (rule.has_packet != (frame.packet.value != 0)) {
+    return refuse_field(rule.name, "packet id", rule.has_packet);
+  }
+  if (rule.has_seq != (frame.seq.value != 0)) return refuse_field(rule.name, "seq", rule.has_seq);
+  // Of a packet that is its schema's business.
+  if (!rule.has_packet) {
+    if (auto sound = check_body(frame); !sound) return fail(sound.error());
+  }
   return frame;
 }
 
+std::array<std::byte, binary_header_bytes> binary_header(const BinaryFrame& frame) {
+  std::array<std::byte, binary_header_bytes> header{};
+  header[0] = static_cast<std::byte>(frame.kind);
+  header[2] = static_cast<std::byte>(frame.code & 0xff);
+  header[3] = static_cast<std::byte>(frame.code >> 8);
+  write_32(&header[4], frame.packet.value);
+  write_32(&header[8], frame.seq.value);
+  return header;
+}
+
 void append_binary_frame(Bytes& out, const BinaryFrame& frame) {
-  out.reserve(out.size() + binary_header_bytes + frame.body.size());
-  out.push_back(static_cast<std::byte>(frame.kind));
-  out.push_back(std::byte{0});
-  append_little_endian(out, frame.code, 2);
-  append_little_endian(out, frame.packet.value, 4);
-  append_little_endian(out, frame.seq.value, 4);
+  const auto header = binary_header(frame);
+  out.reserve(out.size() + header.size() + frame.body.size());
+  out.insert(out.end(), header.begin(), header.end());
   out.insert(out.end(), frame.body.begin(), frame.body.end());
 }
 

@@ -3,6 +3,7 @@
 // its length. What the body of a packet means is its schema's business.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -52,6 +53,9 @@ enum class BinaryCarrier : std::uint8_t { WebSocket, Tcp };
 // a close. Strict: what the sender may not say there, or a field that must be 0 and is not, is
 // refused. The body of a packet, of Hello and of Welcome is not looked into.
 Result<BinaryFrame> parse_binary_frame(ByteView bytes, BinarySender sender, BinaryCarrier carrier);
+
+// What stands before the body.
+std::array<std::byte, binary_header_bytes> binary_header(const BinaryFrame& frame);
 
 // Appends header and body.
 void append_binary_frame(Bytes& out, const BinaryFrame& frame);

@@ -1,5 +1,6 @@
 #include "wire/websocket.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -24,25 +25,28 @@ void append_big_endian(Bytes& out, std::uint64_t value, unsigned byte_count) {
   }
 }
 
-void append_length(Bytes& out, std::size_t length, std::uint8_t masked) {
-  if (length < two_byte_length) {
-    append_byte(out, static_cast<std::uint8_t>(masked | length));
-  } else if (length <= 0xffff) {
-    append_byte(out, masked | two_byte_length);
-    append_big_endian(out, length, 2);
-  } else {
-    append_byte(out, masked | eight_byte_length);
-    append_big_endian(out, length, 8);
-  }
+// First byte and length; `masked` is the mask bit or 0.
+std::size_t write_head(std::span<std::byte, max_frame_header_bytes> out, std::uint8_t first,
+                       std::uint8_t masked, std::size_t length) {
+  const auto put = [&](std::size_t at, std::uint64_t value, unsigned byte_count) {
+    for (unsigned i = 0; i < byte_count; ++i) {
+      out[at + i] = static_cast<std::byte>(value >> (8 * (byte_count - 1 - i)) & 0xff);
+    }
+    return at + byte_count;
+  };
+  out[0] = static_cast<std::byte>(first);
+  if (length < two_byte_length) return put(1, masked | length, 1);
+  if (length <= 0xffff) return put(put(1, masked | two_byte_length, 1), length, 2);
+  return put(put(1, masked | eight_byte_length, 1), length, 8);
 }
 
 }  // namespace
 
 void apply_mask(std::span<std::byte> data, MaskKey key, std::size_t offset) {
-  std::array<std::byte, 8> rotated;
-  for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = key[(offset + i) % key.size()];
-  std::uint64_t mask_word;
-  std::memcpy(&mask_word, rotated.data(), sizeof mask_word);
+  std::rotate(key.begin(), key.begin() + offset % key.size(), key.end());
+  std::uint32_t half;
+  std::memcpy(&half, key.data(), sizeof half);
+  const std::uint64_t mask_word = std::uint64_t{half} << 32 | half;
 
   std::size_t i = 0;
   for (; data.size() - i >= sizeof(std::uint64_t); i += sizeof(std::uint64_t)) {
@@ -51,20 +55,22 @@ void apply_mask(std::span<std::byte> data, MaskKey key, std::size_t offset) {
     word ^= mask_word;
     std::memcpy(data.data() + i, &word, sizeof word);
   }
-  for (; i < data.size(); ++i) data[i] ^= rotated[i % rotated.size()];
+  for (; i < data.size(); ++i) data[i] ^= key[i % key.size()];
 }
 
-void append_frame_header(Bytes& out, WebSocketOpcode opcode, std::size_t payload_bytes) {
-  append_byte(out, final_bit | static_cast<std::uint8_t>(opcode));
-  append_length(out, payload_bytes, 0);
+std::size_t write_frame_header(std::span<std::byte, max_frame_header_bytes> out,
+                               WebSocketOpcode opcode, std::size_t payload_bytes) {
+  return write_head(out, final_bit | static_cast<std::uint8_t>(opcode), 0, payload_bytes);
 }
 
 void append_frame(Bytes& out, WebSocketOpcode opcode, ByteView payload, std::optional<MaskKey> mask,
                   bool is_final) {
   assert(!is_control(opcode) || (is_final && payload.size() <= max_control_payload_bytes));
   const auto first = static_cast<std::uint8_t>(opcode);
-  append_byte(out, is_final ? first | final_bit : first);
-  append_length(out, payload.size(), mask ? mask_bit : 0);
+  std::array<std::byte, max_frame_header_bytes> head;
+  const std::size_t head_bytes =
+      write_head(head, is_final ? first | final_bit : first, mask ? mask_bit : 0, payload.size());
+  out.insert(out.end(), head.begin(), head.begin() + head_bytes);
   if (mask) out.insert(out.end(), mask->begin(), mask->end());
   const std::size_t start = out.size();
   out.insert(out.end(), payload.begin(), payload.end());

@@ -44,8 +44,10 @@ void apply_mask(std::span<std::byte> data, MaskKey key, std::size_t offset);
 void append_frame(Bytes& out, WebSocketOpcode opcode, ByteView payload,
                   std::optional<MaskKey> mask = std::nullopt, bool is_final = true);
 
-// Appends the header of a server's whole frame, for a payload that is appended behind it.
-void append_frame_header(Bytes& out, WebSocketOpcode opcode, std::size_t payload_bytes);
+// Writes the header of a server's whole frame, for a payload that follows it. Returns how many
+// bytes it has.
+std::size_t write_frame_header(std::span<std::byte, max_frame_header_bytes> out,
+                               WebSocketOpcode opcode, std::size_t payload_bytes);
 
 // Appends a close frame. NoStatus, and any code that must not be sent, gives a frame without code
 // and reason. A reason longer than a control frame holds is cut at a character's end; one that is

@@ -71,6 +71,7 @@ class WebSocketDecoder {
 
   // These report whether the peer has kept to the protocol; false: failure_ says how it did not.
   bool take_header(ByteView& input);
+  bool take_whole_header(ByteView& input);
   bool check_header();
   bool check_first_byte();
   bool check_second_byte();

@@ -4,19 +4,23 @@
     gateway.py FOLDER [--baselines DIR] [--runs N] [--secs S] [--only CASE] [--json FILE]
 
 DIR holds asio_codec_echo.cpp and beast_echo.cpp, which are compiled here; without it (nor
-SPOTMESH_BASELINES) only the gateway is measured. Everything of one case runs in turn, N times, and
-the medians are compared: that is what counts on a machine with neighbours.
+SPOTMESH_BASELINES) only the gateway is measured. With DIR/colyseus (server.mjs, matchmake.mjs and
+what `npm install` makes there) and DIR/wsload.cpp, which speaks to it, the same echo and broadcast
+of a Colyseus room are measured as well. Everything of one case runs in turn, N times, and the
+medians are compared: that is what counts on a machine with neighbours.
 """
 
 import argparse
 import json
 import os
+import shutil
 import signal
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 CASES = {
     "100 x 1": ["--conns", "100"],
@@ -24,6 +28,11 @@ CASES = {
     "100 x 16": ["--conns", "100", "--depth", "16"],
 }
 BASELINES = ("asio_codec_echo", "beast_echo")
+COLYSEUS = "colyseus"
+# Frames of Colyseus: what a client says when it was let in, and ROOM_DATA_BYTES of the type "e"
+# (echo) or "b" (broadcast), as long as the other contenders' messages.
+COLYSEUS_JOINED = "0a"
+COLYSEUS_MESSAGE = {"echo": "11a165" + 47 * "30", "broadcast": "11a162" + 47 * "30"}
 
 
 def free_port():
@@ -36,6 +45,69 @@ def pinned(cpu, command):
     return ["taskset", "-c", str(cpu)] + command
 
 
+def compiled(source, target):
+    print(f"  compiling {os.path.basename(source)}", file=sys.stderr)
+    subprocess.run([os.environ.get("CXX", "clang++-19"), "-std=c++20", "-O2", "-pthread", source,
+                    "-o", target], check=True)
+    return target
+
+
+def wait_until_listening(port, server):
+    for _ in range(200):
+        if server.poll() is not None:
+            raise RuntimeError(f"{server.args} has ended")
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.2).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"nothing listens on {port}")
+
+
+def end(server):
+    server.send_signal(signal.SIGTERM)
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+class Colyseus:
+    """A room of Colyseus, driven by its own load generator."""
+
+    def __init__(self, baselines, scratch):
+        self.folder = os.path.join(baselines, "colyseus")
+        self.load = compiled(os.path.join(baselines, "wsload.cpp"), os.path.join(scratch, "wsload"))
+        self.paths = os.path.join(scratch, "paths")
+
+    @staticmethod
+    def is_there(baselines):
+        return (os.path.isdir(os.path.join(baselines, "colyseus", "node_modules"))
+                and os.path.exists(os.path.join(baselines, "wsload.cpp"))
+                and shutil.which("node") is not None)
+
+    def run(self, mode, connections, depth, secs):
+        port = free_port()
+        with subprocess.Popen(pinned(0, ["node", "server.mjs", str(port)]), cwd=self.folder,
+                              stdout=subprocess.DEVNULL) as server:
+            try:
+                wait_until_listening(port, server)
+                subprocess.run(["node", "matchmake.mjs", str(port), str(connections), self.paths],
+                               cwd=self.folder, check=True, timeout=120)
+                load = [self.load, "--mode", mode, "--port", str(port), "--pid", str(server.pid),
+                        "--paths-file", self.paths, "--depth", str(depth), "--skip-frames", "1",
+                        "--ack-hex", COLYSEUS_JOINED, "--payload-hex", COLYSEUS_MESSAGE[mode],
+                        "--secs", str(secs)]
+                said = subprocess.run(pinned(1, load), check=True, text=True,
+                                      stdout=subprocess.PIPE, timeout=180)
+            finally:
+                end(server)
+        figures = json.loads(said.stdout)
+        return {"per_s": figures["msgs_per_s"], "per_cpu_s": figures["msgs_per_server_cpu_s"],
+                "server_cpu": figures["server_cpu"], "p50_us": figures["p50_us"],
+                "p99_us": figures["p99_us"], "bytes_each": 0}
+
+
 class Bench:
     def __init__(self, folder, options, scratch):
         self.folder = folder
@@ -43,12 +115,11 @@ class Bench:
         self.scratch = scratch
         self.baselines = {}
         for name in BASELINES if options.baselines else ():
-            source = os.path.join(options.baselines, name + ".cpp")
-            target = os.path.join(scratch, name)
-            print(f"  compiling {name}", file=sys.stderr)
-            subprocess.run([os.environ.get("CXX", "clang++-19"), "-std=c++20", "-O2", "-pthread",
-                            source, "-o", target], check=True)
-            self.baselines[name] = target
+            self.baselines[name] = compiled(os.path.join(options.baselines, name + ".cpp"),
+                                            os.path.join(scratch, name))
+        self.colyseus = None
+        if options.baselines and Colyseus.is_there(options.baselines):
+            self.colyseus = Colyseus(options.baselines, scratch)
 
     def server(self, name, port):
         if name in self.baselines:
@@ -62,6 +133,10 @@ class Bench:
 
     def run(self, name, mode, arguments):
         """One run of a server, fresh, under the load."""
+        if name == COLYSEUS:
+            given = dict(zip(arguments[::2], arguments[1::2]))
+            return self.colyseus.run(mode, given["--conns"], given.get("--depth", "1"),
+                                     self.options.secs)
         port = free_port()
         with subprocess.Popen(pinned(0, self.server(name, port)),
                               stdout=subprocess.PIPE) as server:
@@ -73,11 +148,7 @@ class Bench:
                                         stdout=subprocess.PIPE, timeout=180)
                 return json.loads(result.stdout)
             finally:
-                server.send_signal(signal.SIGTERM)
-                try:
-                    server.wait(20)
-                except subprocess.TimeoutExpired:
-                    server.kill()
+                end(server)
 
     def compare(self, case, contenders, arguments):
         """The medians of each contender: {label: figures}."""
@@ -94,16 +165,18 @@ class Bench:
     def all(self):
         others = [(name, name, "plain") for name in self.baselines]
         echo = [("gateway", "gateway", "echo"), ("through an Actor", "gateway", "actor")]
+        room = {mode: [(COLYSEUS, COLYSEUS, mode)] if self.colyseus else []
+                for mode in COLYSEUS_MESSAGE}
         wanted = lambda case: not self.options.only or case in self.options.only
         measured = {}
         for case, arguments in CASES.items():
             if wanted(case):
-                measured[case] = self.compare(case, echo + others, arguments)
+                measured[case] = self.compare(case, echo + others + room["echo"], arguments)
         for case, mode, conns in (("broadcast, 100 rooms x 10", "broadcast", "1000"),
                                   ("join, 2000 clients", "join", "2000")):
             if wanted(case):
-                measured[case] = self.compare(case, [("gateway", "gateway", mode)],
-                                              ["--conns", conns])
+                measured[case] = self.compare(case, [("gateway", "gateway", mode)]
+                                              + room.get(mode, []), ["--conns", conns])
         if wanted("idle, 10000"):
             idle = [("gateway", "gateway", "idle")]
             idle += [(name, name, "plain") for name in self.baselines]

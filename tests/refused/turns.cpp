@@ -52,6 +52,7 @@ struct spotmesh::PacketTraits<Word> {
   static Bytes encode(const Word&);
   static SharedBytes encode_shared(const Word&);
   static Result<Word> decode(ByteView);
+  static Word decode_sound(ByteView);
 };
 
 void handlers_of_hall(Handlers<Hall>& on) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -88,9 +89,9 @@ class BindingDouble final : public objects::Bindings {
     found->second.binding.reset();
     ++found->second.disconnects;
   }
-  Result<void> relay(const ActorId& actor, const objects::BindingIdentity& binding, Message message,
-                     std::optional<Instant> deadline,
-                     std::function<void(Result<Message>)> reply) override {
+  Result<void> relay(const ActorId& actor, const objects::BindingIdentity& binding,
+                     Message&& message, std::optional<Instant> deadline,
+                     const std::shared_ptr<objects::ReplyFunction>& reply) override {
     const auto found = actors_.find(actor.text());
     if (found == actors_.end()) return fail(Error::unavailable("the Actor is gone"));
     ActorDouble& its = found->second;
@@ -99,7 +100,7 @@ class BindingDouble final : public objects::Bindings {
       ++refused_relays;
       return fail(Error::capacity_exceeded("the Actor's mailbox is full"));
     }
-    its.queue.push_back({std::move(message), deadline, std::move(reply)});
+    its.queue.push_back({std::move(message), deadline, function_of(reply)});
     return {};
   }
 
@@ -118,6 +119,15 @@ class BindingDouble final : public objects::Bindings {
     const auto old = std::exchange(its.binding, binding);
     if (old && old != binding) routes_->on_replaced(*old, its.ref);
     return {};
+  }
+
+  // An Actor of a test that does not answer has not ended.
+  static std::function<void(Result<Message>)> function_of(
+      const std::shared_ptr<objects::ReplyFunction>& reply) {
+    if (reply == nullptr) return {};
+    const std::shared_ptr<objects::ReplyFunction> silent(
+        reply.get(), [reply](objects::ReplyFunction* ended) { ended->disarm(); });
+    return [silent](Result<Message> outcome) { silent->call(std::move(outcome)); };
   }
 
   SimWorld& world_;

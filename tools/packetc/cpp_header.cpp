@@ -124,6 +124,7 @@ void write_traits(Writer& out, const Schema& schema) {
     out.line("  static Bytes encode(const {}& packet);", name);
     out.line("  static SharedBytes encode_shared(const {}& packet);", name);
     out.line("  static Result<{}> decode(ByteView bytes);", name);
+    out.line("  static {} decode_sound(ByteView bytes);", name);
     out.line("};\n");
   }
 }

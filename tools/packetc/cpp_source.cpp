@@ -54,6 +54,9 @@ void write_traits(Writer& out, const Schema& schema) {
     out.line("Result<{0}> PacketTraits<{0}>::decode(ByteView bytes) {{", name);
     out.line("  return codec::decode_packet<{}>(bytes);", name);
     out.line("}\n");
+    out.line("{0} PacketTraits<{0}>::decode_sound(ByteView bytes) {{", name);
+    out.line("  return codec::decode_sound_packet<{}>(bytes);", name);
+    out.line("}\n");
   }
 }
 

@@ -33,6 +33,8 @@ class SharedBytes {
   SharedBytes() = default;
   explicit SharedBytes(const Bytes& bytes) : SharedBytes(copy_of(bytes)) {}
   static SharedBytes copy_of(ByteView view);
+  // Copies of both, the second behind the first.
+  static SharedBytes joined(ByteView first, ByteView second);
   SharedBytes(const SharedBytes& other) : block_(other.block_) {
     if (block_ != nullptr) block_->references.fetch_add(1, std::memory_order_relaxed);
   }
@@ -61,6 +63,7 @@ class SharedBytes {
     std::size_t size;
     std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
   };
+  static Block* make(std::size_t size);
   static void end(Block* block) noexcept;
 
   Block* block_ = nullptr;

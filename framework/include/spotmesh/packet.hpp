@@ -38,6 +38,7 @@ using PacketSet = std::span<const PacketDescriptor* const>;
 //   static Bytes encode(const T&);
 //   static SharedBytes encode_shared(const T&);  // the same bytes
 //   static Result<T> decode(ByteView);   // verifies first; ProtocolError names the packet
+//   static T decode_sound(ByteView);     // of bytes that descriptor().verify has found sound
 template <typename T>
 struct PacketTraits;
 
@@ -47,6 +48,7 @@ concept Packet = requires(const T& packet, ByteView bytes) {
   { PacketTraits<T>::encode(packet) } -> std::same_as<Bytes>;
   { PacketTraits<T>::encode_shared(packet) } -> std::same_as<SharedBytes>;
   { PacketTraits<T>::decode(bytes) } -> std::same_as<Result<T>>;
+  { PacketTraits<T>::decode_sound(bytes) } -> std::same_as<T>;
 };
 
 }  // namespace spotmesh

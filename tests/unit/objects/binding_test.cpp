@@ -160,7 +160,8 @@ TEST_CASE("client packets pass the Actor's mailbox in order, without the store",
   CHECK(one->bindings()
             .relay(id, identity(1, 1), Message::of(probe::Ask{.value = 1}),
                    one->sim().clock().now() + 5s,
-                   [&](Result<Message> result) { reply = std::move(result); })
+                   std::make_shared<FunctionReply>(
+                       [&](Result<Message> result) { reply = std::move(result); }))
             .has_value());
   one.run_for(100ms);
   CHECK(one->metrics().store_reads.value() == reads);

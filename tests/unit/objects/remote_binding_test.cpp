@@ -34,8 +34,9 @@ Result<void> bind(TwoNodes& game, TestNode& gateway, const ActorRef& ref,
   return **bound;
 }
 
-Result<void> relay(TestNode& gateway, const BindingIdentity& binding, const Message& message) {
-  return gateway.bindings().relay(*ActorId::parse("anna"), binding, message, {}, nullptr);
+Result<void> relay(TestNode& gateway, const BindingIdentity& binding, Message message) {
+  return gateway.bindings().relay(*ActorId::parse("anna"), binding, std::move(message), {},
+                                  nullptr);
 }
 
 Message note(int number) { return Message::of(probe::Note{.text = std::to_string(number)}); }
@@ -150,9 +151,9 @@ TEST_CASE("packets of a client reach an Actor of another node in order, without 
   CHECK(game.two->bindings()
             .relay(anna.actor_id, binding, Message::of(probe::Ask{.value = 1}),
                    game.two->sim().clock().now() + 5s,
-                   [&](Result<Message> reply) {
+                   std::make_shared<FunctionReply>([&](Result<Message> reply) {
                      replies.push_back(std::to_string(reply->decode<probe::Answer>()->value));
-                   })
+                   }))
             .has_value());
   game.run_for(500ms);
   CHECK(notes_in(game) == expected);
@@ -211,11 +212,13 @@ TEST_CASE("a client's request to an Actor of another node is answered once", "[B
   REQUIRE(bind(game, *game.two, anna, binding).has_value());
   std::vector<std::string> answers;
   const auto ask = [&](const BindingIdentity& by) {
-    return game.two->bindings().relay(
-        anna.actor_id, by, Message::of(probe::Ask{}), game.two->sim().clock().now() + 5s,
-        [&](const Result<Message>& reply) {
-          answers.push_back(reply ? "answered" : std::string(to_string(reply.error().kind())));
-        });
+    const auto reply = std::make_shared<FunctionReply>([&](const Result<Message>& outcome) {
+      answers.push_back(outcome ? "answered" : std::string(to_string(outcome.error().kind())));
+    });
+    auto relayed = game.two->bindings().relay(anna.actor_id, by, Message::of(probe::Ask{}),
+                                              game.two->sim().clock().now() + 5s, reply);
+    if (!relayed) reply->disarm();
+    return relayed;
   };
   REQUIRE(ask(binding).has_value());
   REQUIRE(game.one->destroy(anna) == true);
@@ -305,7 +308,9 @@ TEST_CASE("the death of an Actor's node ends the binding at the session") {
   REQUIRE(game.two->bindings()
               .relay(anna.actor_id, binding, Message::of(probe::Ask{}),
                      game.two->sim().clock().now() + 60s,
-                     [&](const Result<Message>& reply) { answers.push_back(reply.error().kind()); })
+                     std::make_shared<FunctionReply>([&](const Result<Message>& reply) {
+                       answers.push_back(reply.error().kind());
+                     }))
               .has_value());
   game.two->mesh().end(game.one->self(), Error::unavailable("it was fenced"));
   game.run_for(1s);

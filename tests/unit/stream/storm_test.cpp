@@ -107,15 +107,16 @@ class StormBindings final : public objects::Bindings {
     std::lock_guard lock(mutex_);
     if (bound_[actor.text()] == binding) bound_[actor.text()].reset();
   }
-  Result<void> relay(const ActorId& actor, const objects::BindingIdentity& binding, Message,
-                     std::optional<Instant>, std::function<void(Result<Message>)> reply) override {
+  Result<void> relay(const ActorId& actor, const objects::BindingIdentity& binding, Message&&,
+                     std::optional<Instant>,
+                     const std::shared_ptr<objects::ReplyFunction>& reply) override {
     {
       std::lock_guard lock(mutex_);
       if (bound_[actor.text()] != binding) return fail(Error::invalid_operation("stale"));
       // Every now and then its mailbox is full.
       if (++relays_ % 7 == 0) return fail(Error::capacity_exceeded("full"));
     }
-    if (reply) strand_.post([reply = std::move(reply)] { reply(Message::of(chat::Moved{})); });
+    if (reply) strand_.post([reply] { reply->call(Message::of(chat::Moved{})); });
     return {};
   }
   std::optional<objects::BindingIdentity> binding_of(const ActorId& actor) {
@@ -134,7 +135,7 @@ class StormBindings final : public objects::Bindings {
 // A link whose client is the thread that drives it.
 class StormLink final : public ClientLink {
  public:
-  void send(std::vector<SharedBytes> batch) override {
+  void send_batch(std::span<SharedBytes> batch) override {
     std::lock_guard lock(mutex_);
     for (const SharedBytes& bytes : batch) unsent_ += bytes.size();
   }

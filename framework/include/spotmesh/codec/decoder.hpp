@@ -171,14 +171,25 @@ std::vector<typename UnionCodec<TypeEnum>::Value> decode_unions(const flatbuffer
   return values;
 }
 
+// Of bytes that are sound and aligned.
+template <typename T>
+T decode_root(ByteView bytes) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return decode_table<T>(first + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(first));
+}
+
 template <typename T>
 Result<T> decode_packet(ByteView bytes) {
   const AlignedBytes aligned(bytes);
   if (!Verifier(aligned.view()).root<T>()) {
     return fail(unsound_packet(PacketTraits<T>::descriptor().name));
   }
-  const auto* first = reinterpret_cast<const std::uint8_t*>(aligned.view().data());
-  return decode_table<T>(first + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(first));
+  return decode_root<T>(aligned.view());
+}
+
+template <typename T>
+T decode_sound_packet(ByteView bytes) {
+  return decode_root<T>(AlignedBytes(bytes).view());
 }
 
 }  // namespace spotmesh::codec

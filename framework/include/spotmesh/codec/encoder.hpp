@@ -1,24 +1,19 @@
 // Encoding of value structs, for generated code.
 #pragma once
 
-#include <flatbuffers/flatbuffers.h>
-
-#include <array>
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <spotmesh/boxed.hpp>
 #include <spotmesh/bytes.hpp>
+#include <spotmesh/codec/builder.hpp>
 #include <spotmesh/codec/traits.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 namespace spotmesh::codec {
-
-static_assert(std::endian::native == std::endian::little,
-              "packets are copied between memory and FlatBuffers, which are little-endian");
 
 // Builds one packet. The functions of the first group write what a table refers to and return its
 // offset, 0 for what is left out: an optional member that is empty. Those of the second group fill
@@ -50,9 +45,8 @@ class Encoder {
 
   template <typename T>
   std::uint32_t scalars(const std::vector<T>& values, Presence presence) {
-    using Wire = WireScalarType<T>;
     if (values.empty() && presence == Presence::optional) return 0;
-    return builder_.CreateVector(reinterpret_cast<const Wire*>(values.data()), values.size()).o;
+    return scalar_vector(values.data(), values.size(), sizeof(WireScalarType<T>));
   }
 
   template <typename T>
@@ -63,9 +57,9 @@ class Encoder {
       StructCodec<T>::write(bytes[index].data(), values[index]);
     }
     const auto size = values.size() * StructCodec<T>::size;
-    builder_.StartVector(size / StructCodec<T>::alignment, StructCodec<T>::alignment);
-    builder_.PushBytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), size);
-    return builder_.EndVector(values.size());
+    builder_.begin_vector(size, StructCodec<T>::alignment);
+    builder_.push_bytes(bytes.data(), size);
+    return builder_.end_vector(values.size());
   }
 
   // Throws std::length_error when tables nest deeper than limits::packet_depth: no receiver would
@@ -98,7 +92,7 @@ class Encoder {
   template <typename T>
   std::uint32_t structure(const T& value) {
     push_structure(value);
-    return builder_.GetSize();
+    return builder_.size();
   }
 
   // Throws std::logic_error that names `field` when it is required and empty.
@@ -135,27 +129,29 @@ class Encoder {
     return vector_of(offsets);
   }
 
-  std::uint32_t begin_table() { return builder_.StartTable(); }
-  std::uint32_t end_table(std::uint32_t start) { return builder_.EndTable(start); }
+  std::uint32_t begin_table() { return builder_.begin_table(); }
+  std::uint32_t end_table(std::uint32_t start) { return builder_.end_table(start); }
 
   void add_offset(std::uint16_t field, std::uint32_t offset) {
-    builder_.AddOffset(field, flatbuffers::Offset<void>(offset));
+    if (offset == 0) return;
+    builder_.push_offset(offset);
+    builder_.note_field(field);
   }
   // Left out when it has the default.
   template <typename T>
   void add_scalar(std::uint16_t field, T value, std::type_identity_t<T> default_value) {
     using Wire = WireScalarType<T>;
-    builder_.AddElement<Wire>(field, static_cast<Wire>(value), static_cast<Wire>(default_value));
+    if (is_same(static_cast<Wire>(value), static_cast<Wire>(default_value))) return;
+    add_wire_scalar(field, static_cast<Wire>(value));
   }
   template <typename T>
   void add_scalar(std::uint16_t field, const std::optional<T>& value) {
-    using Wire = WireScalarType<T>;
-    if (value) builder_.AddElement<Wire>(field, static_cast<Wire>(*value));
+    if (value) add_wire_scalar(field, static_cast<WireScalarType<T>>(*value));
   }
   template <typename T>
   void add_structure(std::uint16_t field, const T& value) {
     push_structure(value);
-    builder_.AddStructOffset(field, builder_.GetSize());
+    builder_.note_field(field);
   }
   template <typename T>
   void add_structure(std::uint16_t field, const std::optional<T>& value) {
@@ -163,35 +159,35 @@ class Encoder {
   }
 
  private:
+  // A default of NaN is one that NaN has.
+  template <typename Wire>
+  static bool is_same(Wire value, Wire default_value) {
+    if constexpr (std::floating_point<Wire>) {
+      return value == default_value || (value != value && default_value != default_value);
+    } else {
+      return value == default_value;
+    }
+  }
+  template <typename Wire>
+  void add_wire_scalar(std::uint16_t field, Wire value) {
+    builder_.push(value);
+    builder_.note_field(field);
+  }
   template <typename T>
   void push_structure(const T& value) {
     StructBytes<T> bytes{};
     StructCodec<T>::write(bytes.data(), value);
-    // Copied byte by byte: FlatBuffers' own functions assign, and its buffer is aligned for scalars
-    // only, not for structs that ask for more (force_align).
-    builder_.Align(StructCodec<T>::alignment);
-    builder_.PushBytes(bytes.data(), bytes.size());
+    builder_.align(StructCodec<T>::alignment);
+    builder_.push_bytes(bytes.data(), bytes.size());
   }
   void enter_table();
   [[noreturn]] static void refuse_empty_union(const char* field);
+  std::uint32_t scalar_vector(const void* values, std::size_t count, std::size_t width);
   std::uint32_t vector_of(const std::vector<std::uint32_t>& offsets);
   // Valid until the encoder ends.
   ByteView finish(std::uint32_t root);
 
-  // The first buffer of the builder lies in the encoder: most packets need no other.
-  class FirstBuffer final : public flatbuffers::Allocator {
-   public:
-    std::uint8_t* allocate(std::size_t size) override;
-    void deallocate(std::uint8_t* buffer, std::size_t size) override;
-
-    static constexpr std::size_t size = 512;
-
-   private:
-    alignas(16) std::array<std::uint8_t, size> bytes_;
-  };
-
-  FirstBuffer first_buffer_;
-  flatbuffers::FlatBufferBuilder builder_{FirstBuffer::size, &first_buffer_};
+  Builder builder_;
   std::uint32_t depth_ = 0;
 };
 
