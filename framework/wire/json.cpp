@@ -128,6 +128,9 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
   if (const auto nul = text.find('\0'); nul != text.npos) {  // nlohmann would take it for the end
     return fail(Error::protocol_error(not_json(nul, "a NUL byte")));
   }
+  if (text.starts_with("\xef\xbb\xbf")) {  // … and this for nothing
+    return fail(Error::protocol_error(not_json(0, "a byte order mark")));
+  }
   StrictBuilder builder(limits.max_depth);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) {
     return fail(Error::protocol_error(builder.take_error()));

@@ -17,7 +17,8 @@ struct JsonLimits {
 };
 
 // One JSON value and nothing behind it (RFC 8259). ProtocolError, naming the place, when the text
-// is too long, not UTF-8, not JSON, nested too deep, or has one field of an object twice. Integers
+// is too long, not UTF-8, not JSON (a byte order mark is none either), nested too deep, or has one
+// field of an object twice. Integers
 // keep their 64 bits; a number that no double can hold is refused.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 

@@ -1,5 +1,6 @@
 #include "wire/stream_json.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -35,6 +36,12 @@ Result<void> check_fields(const json& object, std::initializer_list<std::string_
   return {};
 }
 
+// Of an identifier in a schema.
+bool is_of_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
+}
+
 Result<std::string> take_packet_name(json& message) {
   const auto found = message.find("packet");
   if (found == message.end()) return refuse("field 'packet' is missing");
@@ -43,6 +50,9 @@ Result<std::string> take_packet_name(json& message) {
   if (name.empty() || name.size() > max_packet_name_bytes) {
     return refuse("field 'packet' must have 1 to " + std::to_string(max_packet_name_bytes) +
                   " bytes, it has " + std::to_string(name.size()));
+  }
+  if (!std::ranges::all_of(name, is_of_name)) {
+    return refuse("field 'packet' must be a name of letters, digits, '_' and '.'");
   }
   return std::move(name);
 }

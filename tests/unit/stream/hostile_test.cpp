@@ -53,6 +53,10 @@ TEST_CASE("what is not a message of the protocol closes its connection with a re
       {R"({"packet":"chat.Say","payload":{"volume":7}})", {4001, "volume"}},
       {std::string(40, '['), {4001, "deep"}},
       {R"({"packet":"chat.Say"} trailing)", {4001, "JSON"}},
+      {"\xef\xbb\xbf{\"packet\":\"chat.Say\"}", {4001, "a byte order mark"}},
+      {R"({"packet":"chat.Say\u0000"})", {4001, "field 'packet' must be a name"}},
+      {R"({"packet":"\ufeffchat.Say"})", {4001, "field 'packet' must be a name"}},
+      {R"({"packet":"no\"such\n\u0001packet","seq":9})", {4001, "field 'packet' must be a name"}},
   }));
   GatewayFixture gateway;
   Bystander bystander(gateway);
@@ -205,15 +209,11 @@ TEST_CASE("pings of a client that does not read wait in one place and cannot fil
   CHECK(client.pongs_received() < 400);
 }
 
-TEST_CASE("text and names of any bytes come back harmless") {
+TEST_CASE("text of any bytes comes back harmless") {
   GatewayFixture gateway;
   SimStreamClient client = gateway.connect();
   const std::string odd = "\"\\ \n\t \x01 </script> \xf0\x9f\x8e\xb2 \xe2\x80\xa8";
   CHECK(gateway.ask<chat::Echoed>(client, chat::Echo{.text = odd})->text == odd);
-  std::vector<std::string> texts;
-  client.on_text([&](std::string_view text) { texts.emplace_back(text); });
-  client.send_text(R"({"packet":"no\"such\n\u0001packet","seq":9})");
-  gateway.wait_for([&] { return texts.size() == 1; });
   CHECK(client.is_open());
 }
 

@@ -75,6 +75,7 @@ TEST_CASE("text that is not JSON is refused at its place") {
       {"\xc3\xa9", "not JSON at byte 0: "},
       {"1e400", "not JSON at byte 4: number overflow"},
       {std::string("{}\0{}", 5), "not JSON at byte 2: a NUL byte"},
+      {"\xef\xbb\xbf{}", "not JSON at byte 0: a byte order mark"},
       {"\"\xff\"", "JSON text that is not UTF-8"},
   };
   for (const Refusal& refusal : refusals) {
