@@ -24,6 +24,7 @@
 #include "stream/bound_actors.hpp"
 #include "stream/client_links.hpp"
 #include "stream/gateway.hpp"
+#include "stream/packet_count.hpp"
 #include "stream/request_table.hpp"
 #include "stream/session_ending.hpp"
 #include "stream/session_face.hpp"
@@ -115,14 +116,6 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   void on_ping(ByteView payload) override { outbound_.pong(protocol_->encode_pong(payload)); }
   void on_held_back(Instant until) override;
   void on_over_quota(std::string reason) override;
-  std::size_t queued() const {
-    const std::size_t done = done_.load();  // first: what is done was taken before
-    return taken_.load() - done;
-  }
-  // By the reader alone.
-  void note_taken() {
-    taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
   void take_packet(InboundEvent& event);
   void take_refused(InboundEvent& event);
   // The request may be unanswered from now on. Empty: it was refused.
@@ -179,10 +172,7 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   SessionFace face_;
   std::unique_ptr<Session> object_;  // touched on the gate alone
 
-  // Packets that were put into the mailbox, counted by the reader alone, and those that are done
-  // with: the others wait or have their turn.
-  std::atomic<std::size_t> taken_{0};
-  std::atomic<std::size_t> done_{0};
+  PacketCount packets_;
   std::atomic<bool> is_stalled_{false};
   std::atomic<bool> drops_what_waits_{false};
   std::atomic<bool> is_live_{true};

@@ -71,7 +71,7 @@ SessionRow ClientSession::look() const {
                  .state = state(),
                  .remote_address = remote_address_,
                  .actors = bound_.actors(),
-                 .queued_packets = queued(),
+                 .queued_packets = packets_.waiting(),
                  .unanswered_requests = 0,
                  .unsent_bytes = outbound_.unsent_bytes()};
   const std::lock_guard lock(mutex_);

@@ -13,13 +13,13 @@ using runtime::Lane;
 using runtime::Ref;
 
 bool ClientSession::can_take() const {
-  return !is_stalled_.load() && queued() < gateway_->options.inbound_jobs;
+  return !is_stalled_.load() && packets_.waiting() < gateway_->options.inbound_jobs;
 }
 
 // Not at the first free place: a client that is faster than its session would be paused and
 // resumed for every packet.
 bool ClientSession::can_resume() const {
-  return !is_stalled_.load() && queued() <= gateway_->options.inbound_jobs / 2;
+  return !is_stalled_.load() && packets_.waiting() <= gateway_->options.inbound_jobs / 2;
 }
 
 void ClientSession::on_event(InboundEvent event) {
@@ -48,7 +48,7 @@ void ClientSession::take_packet(InboundEvent& event) {
     if (!admitted.has_value()) return;
     request = *admitted;
   }
-  note_taken();
+  packets_.take();
   auto job = std::make_unique<PacketJob>(*this, std::move(event.message), request, deadline);
   // There is room for it (can_take), so only a mailbox that is closed refuses: the session has
   // ended.
@@ -92,7 +92,7 @@ void ClientSession::take_refused(InboundEvent& event) {
     answer(*admitted, fail(error));
   }
   // In the lane and count of the packets, so that a flood of these is bounded like any other.
-  note_taken();
+  packets_.take();
   push_callback(
       Lane::Application, "on_error", [this, error] { return call_on_error(error); },
       [this] { packet_done(); });
@@ -151,7 +151,7 @@ void ClientSession::send_reply(wire::RequestSeq seq, const Result<Message>& repl
 }
 
 void ClientSession::packet_done() {
-  done_.fetch_add(1);
+  packets_.finish();
   wake_reader();
 }
 

@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 CASES = {
     "100 x 1": ["--conns", "100"],
@@ -54,13 +53,16 @@ def compiled(source, target):
 
 def wait_until_listening(port, server):
     for _ in range(200):
-        if server.poll() is not None:
-            raise RuntimeError(f"{server.args} has ended")
         try:
             socket.create_connection(("127.0.0.1", port), 0.2).close()
             return
         except OSError:
-            time.sleep(0.05)
+            pass
+        try:
+            server.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+        raise RuntimeError(f"{server.args} has ended")
     raise RuntimeError(f"nothing listens on {port}")
 
 

@@ -7,9 +7,10 @@
 using namespace spotmesh;
 using namespace std::chrono_literals;
 
-namespace {
-
+// Its traits declare what nobody defines, which only a type that others could define it for may.
 struct Word {};
+
+namespace {
 
 struct Pawn : Actor {
   using Actor::Actor;

@@ -29,8 +29,9 @@ SEAMS = {
 # The lowest module that may include a public header. Headers below spotmesh/testing/ and
 # spotmesh/client/ belong to those modules.
 PUBLIC_HEADERS = {
-    "base": ["boxed", "bytes", "codec/decoder", "codec/encoder", "codec/traits", "codec/verifier",
-             "error", "ids", "limits", "message", "packet", "packet_view", "time", "version"],
+    "base": ["boxed", "bytes", "codec/builder", "codec/decoder", "codec/encoder",
+             "codec/traits", "codec/verifier", "error", "ids", "limits", "message", "packet",
+             "packet_view", "time", "version"],
     "runtime": ["task", "timer"],
     "wire": ["actor_ref_json"],
     "objects": ["actor", "actor_handlers", "actors", "application", "calls", "closing", "context",
