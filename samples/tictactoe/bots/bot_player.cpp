@@ -17,6 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr auto pause_between_logins = std::chrono::milliseconds(250);
+
 std::string make_device_token() {
   std::random_device random;
   std::string token;
@@ -42,6 +44,23 @@ Mark BotPlayer::mark() const {
   return Mark::None;
 }
 
+// Unavailable passes, such as in the first seconds of a cluster, when its nodes do not know yet
+// which of them are alive: asks again, as the page does.
+Result<LoginResult> BotPlayer::introduce(spotmesh::client::Connection& connection) const {
+  const auto give_up_at = Clock::now() + patience;
+  while (true) {
+    auto login =
+        connection.request<LoginResult>(Login{.name = name_, .device_token = device_token_});
+    const bool may_pass = !login && login.error().kind() == spotmesh::ErrorKind::Unavailable;
+    if (!may_pass || Clock::now() >= give_up_at) return login;
+    // Nothing is pushed before a login; this hears of the connection's end.
+    if (const auto push = connection.next_push(pause_between_logins);
+        !push && push.error().kind() != spotmesh::ErrorKind::DeadlineExceeded) {
+      return fail(push.error());
+    }
+  }
+}
+
 Result<LoginResult> BotPlayer::log_in() {
   auto connection =
       spotmesh::client::Connection::open({.url = fmt::format("ws://127.0.0.1:{}/stream", port_),
@@ -49,8 +68,7 @@ Result<LoginResult> BotPlayer::log_in() {
                                           .packets = packets(),
                                           .timeout = patience});
   if (!connection) return fail(connection.error());
-  auto login =
-      connection->request<LoginResult>(Login{.name = name_, .device_token = device_token_});
+  auto login = introduce(*connection);
   if (!login) return login;
   auto here = connection->request<SyncResult>(Sync{});
   if (!here) return fail(here.error());

@@ -62,6 +62,7 @@ class BotPlayer {
   }
 
  private:
+  spotmesh::Result<LoginResult> introduce(spotmesh::client::Connection& connection) const;
   template <spotmesh::Packet P>
   spotmesh::Result<void> enter(const P& request) {
     if (auto entering = connection_->request<Entering>(request); !entering) {
