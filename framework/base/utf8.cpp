@@ -45,6 +45,11 @@ bool is_valid_utf8(std::string_view text) {
       i += sizeof(std::uint64_t);
     }
     if (i == text.size()) break;
+    // The last few together with some that have been looked at.
+    if (text.size() - i < sizeof(std::uint64_t) && text.size() >= sizeof(std::uint64_t) &&
+        is_ascii_word(text.data() + text.size() - sizeof(std::uint64_t))) {
+      break;
+    }
     const std::uint8_t lead = byte_at(i);
     if (lead < 0x80) {
       ++i;

@@ -87,7 +87,9 @@ void AsioClientLink::send_batch(std::span<SharedBytes> batch) {
       added += bytes.size();
       queue_.push(std::move(bytes));
     }
-    if (unsent_.fetch_add(added) + added > stream::link_backlog_bytes) was_backlogged_ = true;
+    const std::size_t unsent = unsent_.load(std::memory_order_relaxed) + added;
+    unsent_.store(unsent, std::memory_order_relaxed);
+    if (unsent > stream::link_backlog_bytes) was_backlogged_ = true;
     is_flush_mine = claim_flush();
   }
   if (is_flush_mine) schedule_flush();
@@ -150,7 +152,8 @@ void AsioClientLink::write_queued(std::unique_lock<SmallMutex>& lock, bool is_ow
 
 void AsioClientLink::take_written(std::size_t bytes) {
   queue_.consume(bytes);
-  const std::size_t before = unsent_.fetch_sub(bytes);
+  const std::size_t before = unsent_.load(std::memory_order_relaxed);
+  unsent_.store(before - bytes, std::memory_order_relaxed);
   if (was_backlogged_ && before - bytes <= stream::link_backlog_bytes) {
     was_backlogged_ = false;
     on_own_worker(&AsioClientLink::tell_drained);

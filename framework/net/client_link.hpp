@@ -97,7 +97,7 @@ class AsioClientLink final : public stream::ClientLink,
   bool is_over_ = false;      // the client has ended its side, or the connection has failed
 
   std::atomic<bool> is_paused_{false};
-  std::atomic<std::size_t> unsent_{0};
+  std::atomic<std::size_t> unsent_{0};  // changed under the lock
 
   SmallMutex mutex_;                          // guards all below
   std::atomic<Phase> phase_{Phase::Opening};  // changed under the lock only

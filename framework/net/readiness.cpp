@@ -11,14 +11,31 @@
 
 namespace spotmesh::net {
 
-Readiness::Readiness() : descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (descriptor_ < 0) {
-    throw ConfigurationError(
-        fmt::format("a worker cannot have an epoll: epoll_create1: {}", std::strerror(errno)));
+Readiness::Readiness()
+    : descriptor_(epoll_create1(EPOLL_CLOEXEC)), outer_(epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event nothing{};
+  if (descriptor_ >= 0 && outer_ >= 0 &&
+      epoll_ctl(outer_, EPOLL_CTL_ADD, descriptor_, &nothing) == 0) {
+    return;
+  }
+  const int error = errno;
+  close_both();
+  throw ConfigurationError(fmt::format("a worker cannot have an epoll: {}", std::strerror(error)));
+}
+
+Readiness::~Readiness() { close_both(); }
+
+void Readiness::close_both() {
+  for (const int descriptor : {outer_, descriptor_}) {
+    if (descriptor >= 0) close(descriptor);
   }
 }
 
-Readiness::~Readiness() { close(descriptor_); }
+void Readiness::alert(bool is_on) {
+  epoll_event event{};
+  event.events = is_on ? EPOLLIN : 0;
+  epoll_ctl(outer_, EPOLL_CTL_MOD, descriptor_, &event);
+}
 
 bool Readiness::add(int descriptor, Waiter& waiter) {
   epoll_event event{};

@@ -37,13 +37,20 @@ class Readiness {
   // Tells those whose connections have changed, a number of them at most. Returns how many.
   unsigned tell();
 
-  // Becomes readable when there is something to tell.
-  int descriptor() const { return descriptor_; }
+  // Becomes readable when there is something to tell, between alert(true) and alert(false).
+  int descriptor() const { return outer_; }
+  void alert(bool is_on);
 
  private:
+  void close_both();
+
   static constexpr std::size_t told_at_once = 64;
 
   int descriptor_ = -1;
+  // Has the other one in it, and nothing else. The system looks for circles whenever one epoll is
+  // entered into another, through all that is in them: so this one is, once, and is told to look
+  // away while nobody sleeps.
+  int outer_ = -1;
   std::array<epoll_event, told_at_once> events_;
   std::size_t next_ = 0;  // of events_, to be told
   std::size_t end_ = 0;

@@ -29,10 +29,13 @@ Worker::Worker(WorkerPool& pool, unsigned index)
       io_(1),  // one thread runs it, which saves Asio some of its locks
       keep_running_(io_.get_executor()),
       timer_descriptor_(io_, timers_.descriptor()),
-      readiness_descriptor_(io_),
+      readiness_descriptor_(io_, readiness_.descriptor()),
       read_buffer_(std::make_unique<std::array<std::byte, read_buffer_bytes>>()) {}
 
-Worker::~Worker() { timer_descriptor_.release(); }
+Worker::~Worker() {
+  timer_descriptor_.release();
+  readiness_descriptor_.release();
+}
 
 void Worker::start() {
   wait_for_timer();
@@ -110,10 +113,10 @@ void Worker::sleep() {
   // Whoever submitted before it could see the sleeper is seen by the sleeper now.
   if (queue_.size() == 0 && !pool_.is_stopping_ && !pool_.has_work_to_share()) {
     std::lock_guard turn(io_turn_);
-    if (wait_for_readiness()) {
-      io_.run_one();
-      readiness_descriptor_.release();
-    }
+    readiness_.alert(true);
+    wait_for_readiness();
+    io_.run_one();
+    readiness_.alert(false);
   }
   was_woken_ = !mark_awake();
 }
@@ -130,15 +133,12 @@ bool Worker::wake_if_sleeping() {
   return true;
 }
 
-// One epoll within the other wakes whoever sleeps in the outer one, and would cost each message
-// something while nobody does.
-bool Worker::wait_for_readiness() {
-  boost::system::error_code error;
-  readiness_descriptor_.assign(readiness_.descriptor(), error);
-  if (error) return false;
-  readiness_descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                                   [](const boost::system::error_code&) {});
-  return true;
+// Only wakes it up: whoever is awake asks by itself.
+void Worker::wait_for_readiness() {
+  if (std::exchange(is_waiting_for_readiness_, true)) return;
+  readiness_descriptor_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read,
+      [this](const boost::system::error_code&) { is_waiting_for_readiness_ = false; });
 }
 
 void Worker::wait_for_timer() {

@@ -92,8 +92,7 @@ class Worker {
   bool poll_sockets();
   unsigned poll_some();
   void sleep();
-  // False when the system has no room for it: then there is no sleep.
-  bool wait_for_readiness();
+  void wait_for_readiness();
   void wait_for_timer();
 
   WorkerPool& pool_;
@@ -105,10 +104,11 @@ class Worker {
   TimerHome timers_;
   Readiness readiness_;
   boost::asio::posix::stream_descriptor timer_descriptor_;
-  boost::asio::posix::stream_descriptor readiness_descriptor_;  // of readiness_, during sleep
+  boost::asio::posix::stream_descriptor readiness_descriptor_;
   std::unique_ptr<std::array<std::byte, read_buffer_bytes>> read_buffer_;
   std::vector<std::shared_ptr<BatchEnd>> batch_end_;
   std::vector<std::shared_ptr<BatchEnd>> batch_ending_;
+  bool is_waiting_for_readiness_ = false;
   bool was_woken_ = false;  // by somebody who has work for it
   std::atomic<bool> is_sleeping_{false};
   std::atomic<std::uint64_t> rounds_{0};

@@ -31,6 +31,18 @@ Runnable::After Gate::run_from(Instant& now) {
                          environment_.admission->is_open(now) ||
                          fault_strikes(environment_.faults, "gate.past-deadline");
     const bool is_batch_over = turns >= limits::gate_batch_jobs || now >= batch_end;
+    if (ended_mailbox_ != nullptr) {
+      if (is_open && !is_batch_over && !is_wanted_.load(std::memory_order_acquire)) {
+        if (const Outcome next = run_on(now); next != Outcome::None) {
+          last = next;
+          ++turns;
+          now = after_execution(last);
+          continue;
+        }
+      } else if (Mailbox& ended = *std::exchange(ended_mailbox_, nullptr); ended.finish_turn()) {
+        finished_mailbox_ = &ended;
+      }
+    }
     switch (next_step(last, is_open, is_batch_over)) {
       case Step::Idle:
         release_ref();
@@ -68,6 +80,7 @@ void Gate::resume(Turn& turn) {
     } else {
       is_active_resumed_ = true;
     }
+    is_wanted_.store(true, std::memory_order_relaxed);
     if (!claim_submission_locked()) return;
   }
   submit();
@@ -79,6 +92,7 @@ void Gate::abandon(std::function<void()> cleared) {
     std::lock_guard lock(mutex_);
     if (is_abandoned_) return;
     is_abandoned_ = true;
+    is_wanted_.store(true, std::memory_order_relaxed);
     if (cleared) {
       cleared_ = std::make_unique<const std::function<void()>>(std::move(cleared));
     }
@@ -98,6 +112,7 @@ Gate::Listing Gate::list_ready(Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
   if (is_abandoned_) return Listing::Abandoned;
   append_ready_locked(mailbox);
+  is_wanted_.store(true, std::memory_order_relaxed);
   return claim_submission_locked() ? Listing::Submit : Listing::Listed;
 }
 
@@ -136,6 +151,7 @@ void Gate::settle_locked(Outcome last) {
 Gate::Step Gate::take_step_locked() {
   if (is_active_) {
     is_active_resumed_ = false;
+    note_wanted_locked();
     return Step::Resume;
   }
   is_active_ = true;
@@ -148,12 +164,19 @@ Gate::Step Gate::take_step_locked() {
     if (first_resumed_ == nullptr) last_resumed_ = nullptr;
     remove_yielded_locked(*turn);
     turn_.reset(turn);
+    note_wanted_locked();
     return Step::Resume;
   }
   resumed_in_a_row_ = 0;
   popped_mailbox_ = first_ready_;
   remove_ready_locked(*popped_mailbox_);
+  note_wanted_locked();
   return Step::NewJob;
+}
+
+void Gate::note_wanted_locked() {
+  is_wanted_.store(is_abandoned_ || first_ready_ != nullptr || first_resumed_ != nullptr,
+                   std::memory_order_relaxed);
 }
 
 bool Gate::has_work_locked() const {
@@ -205,6 +228,18 @@ Gate::Outcome Gate::run_new_job(Instant now) {
   Mailbox& mailbox = *std::exchange(popped_mailbox_, nullptr);
   auto job = mailbox.take_next(*this, now);
   if (job == nullptr) return Outcome::Skipped;
+  return start(mailbox, std::move(job), now);
+}
+
+Gate::Outcome Gate::run_on(Instant now) {
+  Mailbox& mailbox = *std::exchange(ended_mailbox_, nullptr);
+  auto job = mailbox.finish_turn_and_take(now);
+  if (job == nullptr) return Outcome::None;
+  resumed_in_a_row_ = 0;
+  return start(mailbox, std::move(job), now);
+}
+
+Gate::Outcome Gate::start(Mailbox& mailbox, std::unique_ptr<Job> job, Instant now) {
   if (turn_ == nullptr) turn_ = std::make_unique<Turn>(*this);
   turn_->mailbox_ = &mailbox;
   turn_->now_ = now;
@@ -283,8 +318,8 @@ Instant Gate::after_execution(Outcome outcome) {
     Mailbox* mailbox = std::exchange(turn.mailbox_, nullptr);
     if (turn.left_ != nullptr) {
       mailbox->finish_left_turn(std::exchange(turn.left_, nullptr));
-    } else if (mailbox->finish_turn()) {
-      finished_mailbox_ = mailbox;
+    } else {
+      ended_mailbox_ = mailbox;
     }
   }
   return now;

@@ -1,6 +1,7 @@
 // Gate: what the scheduler runs. It says which turns exclude each other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -79,6 +80,8 @@ class Gate final : public RefCounted, public Runnable {
     std::size_t yielded_turns = 0;  // gave the gate back and have not ended
   };
   State state() const;
+  // Whether the end of a turn may not be when what it said leaves (Admission).
+  bool may_hold_back() const { return environment_.admission != nullptr; }
   Faults* faults() const { return environment_.faults; }
 
   // The owner's, for a list of its gates.
@@ -104,6 +107,7 @@ class Gate final : public RefCounted, public Runnable {
   void settle_locked(Outcome last);
   Step take_step_locked();
   bool has_work_locked() const;
+  void note_wanted_locked();
   // Idle to submitted when there is work: the caller submits once it has let go of the lock.
   bool claim_submission_locked();
   void append_ready_locked(Mailbox& mailbox);
@@ -112,6 +116,11 @@ class Gate final : public RefCounted, public Runnable {
   void remove_yielded_locked(Turn& turn);
 
   Outcome run_new_job(Instant now);
+  Outcome start(Mailbox& mailbox, std::unique_ptr<Job> job, Instant now);
+  // The next job of the mailbox whose turn has ended just now, when nobody else wants the gate:
+  // what the ready list would lead to, without the way through it. None when there is none, or
+  // somebody does.
+  Outcome run_on(Instant now);
   Outcome run_resumed(Instant now);
   Outcome execute(Turn& turn, bool is_new) noexcept;
   // The end of a suspended turn whose mailbox was abandoned: nothing is finished, nothing answered.
@@ -138,10 +147,14 @@ class Gate final : public RefCounted, public Runnable {
   Turn* yielded_ = nullptr;  // all yielded turns, resumed or not
   std::size_t yielded_count_ = 0;
   std::unique_ptr<const std::function<void()>> cleared_;  // of abandon(), if anybody asked
+  // Somebody but the mailbox that has its turn wants the gate: another one, a turn that was
+  // resumed, or abandon(). Changed under the lock.
+  std::atomic<bool> is_wanted_{false};
 
   // Touched by run() alone, or when nothing runs.
   std::unique_ptr<Turn> turn_;           // the active turn, else a spare one or null
   Mailbox* popped_mailbox_ = nullptr;    // from the ready list, about to give a job
+  Mailbox* ended_mailbox_ = nullptr;     // its turn has ended, and is not finished yet
   Mailbox* finished_mailbox_ = nullptr;  // Ready, goes to the back of the ready list
 };
 

@@ -179,6 +179,12 @@ Mailbox::Backlog Mailbox::backlog() const {
           .is_claimed = is_claimed_};
 }
 
+bool Mailbox::is_idle() const {
+  std::lock_guard lock(mutex_);
+  return state_ == State::Idle && left_turns_ == nullptr && holds_ == 0 && !is_claimed_ &&
+         first_claim_ == nullptr && jobs_.control.empty() && jobs_.application.empty();
+}
+
 std::optional<Mailbox::RunningTurn> Mailbox::oldest_turn() const {
   std::lock_guard lock(mutex_);
   std::optional<RunningTurn> oldest;
@@ -231,6 +237,25 @@ bool Mailbox::finish_turn() {
   if (granted != nullptr) granted->on_claimed();
   owner_.release_ref();
   return false;
+}
+
+std::unique_ptr<Job> Mailbox::finish_turn_and_take(Instant now) {
+  ClaimWaiter* granted = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    assert(state_ == State::Running);
+    state_ = closed_with_ ? State::Closed : State::Idle;
+    granted = grant_claim_locked();
+    if (state_ == State::Idle && can_run_locked()) {
+      state_ = State::Running;
+      auto job = pop_job_locked();
+      running_turn_ = {now, job->what()};
+      return job;
+    }
+  }
+  if (granted != nullptr) granted->on_claimed();
+  owner_.release_ref();
+  return nullptr;
 }
 
 Mailbox::Yielded Mailbox::yield_turn() {

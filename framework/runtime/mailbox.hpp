@@ -117,6 +117,8 @@ class Mailbox {
   // owner that has to fall silent on a gate it shares.
   void abandon(const Error& error);
   Backlog backlog() const;
+  // Whether nothing waits, runs or is held in it.
+  bool is_idle() const;
   // Of the turns in progress, those that have left included, the one that began first.
   std::optional<RunningTurn> oldest_turn() const;
   // Who contains it, for observers.
@@ -135,6 +137,8 @@ class Mailbox {
   std::unique_ptr<Job> take_next(Gate& taker, Instant now);
   // Ends the turn. True: the mailbox is Ready and the gate lists it; false: it may be gone.
   bool finish_turn();
+  // Ends the turn, and gives the next job its own; or null: the mailbox may be gone.
+  std::unique_ptr<Job> finish_turn_and_take(Instant now);
   // A turn that has left. The mailbox's own, so that it can be looked at from any thread.
   struct LeftTurn;
   // The turn in progress has yielded. When it leaves, it is on its own from now on, ends with

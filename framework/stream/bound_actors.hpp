@@ -1,6 +1,7 @@
 // BoundActors: the bindings of one session.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,8 @@ class BoundActors {
   // The one bound Actor; null when there is none, or more than one.
   BindingHandle only_one() const;
   std::size_t count() const;
+  // Whether nothing was ever bound that is still here, pending or not. Cheap.
+  bool is_empty() const { return is_empty_.load(std::memory_order_relaxed); }
   // Takes it out, pending or bound; null when it is not there, or the session has ended.
   BindingHandle remove(std::uint64_t generation);
   // In the order in which they were bound.
@@ -58,6 +61,7 @@ class BoundActors {
   const std::size_t most_;
   mutable SmallMutex mutex_;
   std::vector<Entry> entries_;
+  std::atomic<bool> is_empty_{true};
   bool has_ended_ = false;
 };
 

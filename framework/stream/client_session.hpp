@@ -117,6 +117,10 @@ class ClientSession final : public OutboundOwner, private ReaderListener {
   void on_held_back(Instant until) override;
   void on_over_quota(std::string reason) override;
   void take_packet(InboundEvent& event);
+  // A packet that no handler here takes goes to the bound Actor of this node without a turn of the
+  // session, when nothing of the session is under way that it could overtake. False: it needs one,
+  // which says what there is to say.
+  bool relay_at_once(Message& message, const RequestKey& request, std::optional<Instant> deadline);
   void take_refused(InboundEvent& event);
   // The request may be unanswered from now on. Empty: it was refused.
   std::optional<RequestKey> admit(wire::RequestSeq seq, std::optional<Instant>& deadline);

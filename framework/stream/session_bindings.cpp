@@ -89,6 +89,21 @@ Result<void> ClientSession::relay(const Binding& binding, Message& message,
   return relayed;
 }
 
+bool ClientSession::relay_at_once(Message& message, const RequestKey& request,
+                                  std::optional<Instant> deadline) {
+  if (bound_.is_empty() || packets_.waiting() != 0 || !mailbox_.is_idle()) return false;
+  using registration::MessageKind;
+  const auto kind = request.is_one_way() ? MessageKind::Send : MessageKind::Request;
+  const auto& handlers = gateway_->type.handlers;
+  const PacketId packet = message.descriptor()->id;
+  if (handlers.find(registration::Receiver::Session, kind, packet) != nullptr) return false;
+  const BindingHandle binding = bound_.only_one();
+  if (binding == nullptr || binding->actor.node_rid != gateway_->identity.rid) return false;
+  if (!relay(*binding, message, request, deadline)) return false;
+  gateway_->metrics.relayed.add();
+  return true;
+}
+
 Result<void> ClientSession::push(const BindingIdentity& binding, const Message& message) {
   if (bound_.has(binding.generation)) return push(message);
   gateway_->metrics.stale_bindings.add();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/pool.hpp"
+#include "runtime/gate.hpp"
 
 namespace spotmesh::stream {
 namespace {
@@ -67,7 +68,20 @@ Result<void> SessionOutbound::push(SharedBytes frame, const PerishablePush& peri
 }
 
 bool SessionOutbound::answer(SharedBytes frame) {
-  return add(std::move(frame), {}, Bound::None).has_value();
+  runtime::Turn* turn = runtime::Turn::current();
+  if (turn == nullptr) return add(std::move(frame), {}, Bound::None).has_value();
+  Findings findings;
+  {
+    std::lock_guard lock(mutex_);
+    if (is_ended_locked()) return false;
+    const bool is_first = own_turn_ == nullptr && batches_.empty();
+    if (!is_first || turn->gate().may_hold_back() || !is_plain_locked()) {
+      return add_locked(*turn, std::move(frame), {}, Bound::None).has_value();
+    }
+    findings = write_plain_locked({&frame, 1});
+  }
+  act_on(findings);
+  return true;
 }
 
 void SessionOutbound::Said::add(SharedBytes frame, const std::optional<PerishablePush>& push) {
@@ -98,7 +112,13 @@ Result<void> SessionOutbound::add(SharedBytes frame,
   }
   std::lock_guard lock(mutex_);
   if (is_ended_locked()) return fail(ended_error());
-  const auto [gathered, flushable] = place_of_locked(*turn);
+  return add_locked(*turn, std::move(frame), perishable, bound);
+}
+
+Result<void> SessionOutbound::add_locked(runtime::Turn& turn, SharedBytes frame,
+                                         const std::optional<PerishablePush>& perishable,
+                                         Bound bound) {
+  const auto [gathered, flushable] = place_of_locked(turn);
   if (bound == Bound::Turn && gathered.bytes >= 2 * most_unsent_bytes_) {
     return fail(Error::capacity_exceeded(
         fmt::format("one turn has pushed {} bytes to one client, which is the most; spread it over "
@@ -107,7 +127,7 @@ Result<void> SessionOutbound::add(SharedBytes frame,
   }
   gathered.bytes += frame.size();
   gathered.said.add(std::move(frame), perishable);
-  turn->flush_at_end(flushable);
+  turn.flush_at_end(flushable);
   return {};
 }
 
@@ -273,28 +293,41 @@ void SessionOutbound::flush(Batch& batch) {
 }
 
 SessionOutbound::Findings SessionOutbound::write_locked(Said& said) {
+  if (said.perishable.empty() && is_plain_locked()) return write_plain_locked(said.frames);
   Findings findings;
   const std::size_t unsent_bytes = link_->unsent_bytes();
-  const bool is_over = unsent_bytes > most_unsent_bytes_;
-  if (unsent_bytes >= 2 * most_unsent_bytes_ ||
-      (is_over && is_slow_locked(unsent_bytes, clock_.now()))) {
-    findings.slowness = does_not_read(unsent_bytes);
-    return findings;
-  }
-  if (!is_over) over_since_.reset();
-  std::size_t added = 0;
-  if (said.perishable.empty() && perishable_.empty() && waiting_pong_.empty()) {
-    added = hand_over_locked(said.frames);
-  } else {
-    auto chosen = choose_locked(said, unsent_bytes);
-    added = hand_over_locked(chosen);
-  }
-  if (!over_since_.has_value() && unsent_bytes + added > most_unsent_bytes_ &&
-      link_->unsent_bytes() > most_unsent_bytes_) {
-    over_since_ = clock_.now();
-    findings.check_at = *over_since_ + slow_reader_time_;
-  }
+  if (is_slow_now_locked(unsent_bytes, findings)) return findings;
+  auto chosen = choose_locked(said, unsent_bytes);
+  note_added_locked(unsent_bytes, hand_over_locked(chosen), findings);
   return findings;
+}
+
+SessionOutbound::Findings SessionOutbound::write_plain_locked(std::span<SharedBytes> frames) {
+  Findings findings;
+  const std::size_t unsent_bytes = link_->unsent_bytes();
+  if (is_slow_now_locked(unsent_bytes, findings)) return findings;
+  note_added_locked(unsent_bytes, hand_over_locked(frames), findings);
+  return findings;
+}
+
+bool SessionOutbound::is_slow_now_locked(std::size_t unsent_bytes, Findings& findings) {
+  if (unsent_bytes <= most_unsent_bytes_) {
+    over_since_.reset();
+    return false;
+  }
+  if (unsent_bytes < 2 * most_unsent_bytes_ && !is_slow_locked(unsent_bytes, clock_.now())) {
+    return false;
+  }
+  findings.slowness = does_not_read(unsent_bytes);
+  return true;
+}
+
+void SessionOutbound::note_added_locked(std::size_t unsent_bytes, std::size_t added,
+                                        Findings& findings) {
+  if (unsent_bytes + added <= most_unsent_bytes_ || over_since_.has_value()) return;
+  if (link_->unsent_bytes() <= most_unsent_bytes_) return;
+  over_since_ = clock_.now();
+  findings.check_at = *over_since_ + slow_reader_time_;
 }
 
 std::vector<SharedBytes> SessionOutbound::choose_locked(Said& said, std::size_t unsent_bytes) {

@@ -59,8 +59,9 @@ class SessionOutbound {
   // The same, of a push that may be missed: while a backlog stands it waits here, where newer ones
   // take its place and time drops it, and others overtake it.
   Result<void> push(SharedBytes frame, const PerishablePush& perishable);
-  // Replies are few (RequestTable), so the turn's bound does not hold for them. False when the
-  // session has ended.
+  // Replies are few (RequestTable), so the turn's bound does not hold for them. A turn that nothing
+  // can hold back gives its reply to the link at once, if it has said nothing before. False when
+  // the session has ended.
   bool answer(SharedBytes frame);
   // The owner's on_close_due() when the present turn ends or waits; at once outside a turn.
   void close_at_turn_end(SessionEnding ending);
@@ -117,11 +118,18 @@ class SessionOutbound {
   };
 
   Result<void> add(SharedBytes frame, const std::optional<PerishablePush>& perishable, Bound bound);
+  Result<void> add_locked(runtime::Turn& turn, SharedBytes frame,
+                          const std::optional<PerishablePush>& perishable, Bound bound);
   bool is_ended_locked() const { return link_ == nullptr || is_finished_; }
   Place place_of_locked(const runtime::Turn& turn);
   Place batch_of_locked(const runtime::Turn& turn);
   void flush(Batch& batch);
   Findings write_locked(Said& said);
+  Findings write_plain_locked(std::span<SharedBytes> frames);
+  // Whether nothing waits that goes before or after what is written, or would be chosen from it.
+  bool is_plain_locked() const { return perishable_.empty() && waiting_pong_.empty(); }
+  bool is_slow_now_locked(std::size_t unsent_bytes, Findings& findings);
+  void note_added_locked(std::size_t unsent_bytes, std::size_t added, Findings& findings);
   // What is to be handed over now of what waits and is new.
   std::vector<SharedBytes> choose_locked(Said& said, std::size_t unsent_bytes);
   // Returns how many bytes it is.

@@ -48,6 +48,7 @@ void ClientSession::take_packet(InboundEvent& event) {
     if (!admitted.has_value()) return;
     request = *admitted;
   }
+  if (relay_at_once(event.message, request, deadline)) return;
   packets_.take();
   auto job = std::make_unique<PacketJob>(*this, std::move(event.message), request, deadline);
   // There is room for it (can_take), so only a mailbox that is closed refuses: the session has

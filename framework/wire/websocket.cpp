@@ -43,7 +43,9 @@ std::size_t write_head(std::span<std::byte, max_frame_header_bytes> out, std::ui
 }  // namespace
 
 void apply_mask(std::span<std::byte> data, MaskKey key, std::size_t offset) {
-  std::rotate(key.begin(), key.begin() + offset % key.size(), key.end());
+  if (const std::size_t phase = offset % key.size(); phase != 0) {
+    std::rotate(key.begin(), key.begin() + phase, key.end());
+  }
   std::uint32_t half;
   std::memcpy(&half, key.data(), sizeof half);
   const std::uint64_t mask_word = std::uint64_t{half} << 32 | half;

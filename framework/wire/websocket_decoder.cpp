@@ -17,6 +17,9 @@ constexpr std::uint8_t length_bits = 0x7f;
 constexpr std::uint8_t two_byte_length = 126;
 constexpr std::uint8_t eight_byte_length = 127;
 constexpr std::size_t short_header_bytes = 2;
+constexpr std::uint8_t whole_text = final_bit | static_cast<std::uint8_t>(WebSocketOpcode::Text);
+constexpr std::uint8_t whole_binary =
+    final_bit | static_cast<std::uint8_t>(WebSocketOpcode::Binary);
 
 // A buffer of up to this size is kept between messages; a larger one is given back, so that ten
 // thousand idle clients that once sent a long message do not hold its memory.
@@ -51,6 +54,7 @@ WebSocketDecoder::WebSocketDecoder(WebSocketDecoderOptions options) : options_(o
 WebSocketEvent WebSocketDecoder::next(ByteView& input) {
   release_delivered();
   WebSocketEvent event;
+  if (take_plain_message(input, event)) return event;
   while (!has_ended_) {
     if (!is_in_payload_) {
       if (!take_header(input)) break;
@@ -69,6 +73,44 @@ WebSocketEvent WebSocketDecoder::next(ByteView& input) {
     event.close = std::move(failure_);
   }
   return event;
+}
+
+bool WebSocketDecoder::take_plain_message(ByteView& input, WebSocketEvent& event) {
+  if (has_ended_ || header_size_ > 0 || is_in_payload_ || is_in_message_) return false;
+  if (input.size() < short_header_bytes + sizeof(MaskKey)) return false;
+  const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(input[i]); };
+  const bool is_text = byte_at(0) == whole_text;
+  if (!is_text && byte_at(0) != whole_binary) return false;
+  const bool is_masked = (byte_at(1) & mask_bit) != 0;
+  if (is_masked != (options_.role == WebSocketRole::Server)) return false;
+  std::size_t length = byte_at(1) & length_bits;
+  std::size_t header = short_header_bytes;
+  if (length > two_byte_length) return false;
+  if (length == two_byte_length) {
+    length = std::size_t{byte_at(2)} << 8 | byte_at(3);
+    header += 2;
+    if (length < two_byte_length) return false;
+  }
+  const std::size_t mask_at = header;
+  if (is_masked) header += sizeof(MaskKey);
+  if (length > options_.max_message_bytes || input.size() < header + length) return false;
+  ByteView plain = input.subspan(header, length);
+  if (is_masked) {
+    MaskKey mask;
+    std::memcpy(mask.data(), input.data() + mask_at, mask.size());
+    message_.assign(plain.begin(), plain.end());
+    apply_mask(message_, mask, 0);
+    plain = message_;
+  }
+  if (is_text && !is_valid_utf8(as_text(plain))) {
+    message_.clear();
+    return false;
+  }
+  input = input.subspan(header + length);
+  is_delivered_ = true;
+  event.kind = is_text ? WebSocketEvent::Kind::Text : WebSocketEvent::Kind::Binary;
+  event.payload = plain;
+  return true;
 }
 
 bool WebSocketDecoder::has_partial_message() const {
