@@ -20,7 +20,7 @@ Result<void> BoundActors::begin(const ActorRef& actor, const objects::BindingIde
                     actor.actor_id.text(), most_)));
   }
   entries_.push_back({.binding = std::make_shared<const Binding>(actor, identity)});
-  is_empty_.store(false, std::memory_order_relaxed);
+  is_unused_.store(false, std::memory_order_relaxed);
   return {};
 }
 

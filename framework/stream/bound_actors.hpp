@@ -41,8 +41,8 @@ class BoundActors {
   // The one bound Actor; null when there is none, or more than one.
   BindingHandle only_one() const;
   std::size_t count() const;
-  // Whether nothing was ever bound that is still here, pending or not. Cheap.
-  bool is_empty() const { return is_empty_.load(std::memory_order_relaxed); }
+  // Whether no binding was ever asked for, as of most sessions that have no Actor. Takes no lock.
+  bool is_unused() const { return is_unused_.load(std::memory_order_relaxed); }
   // Takes it out, pending or bound; null when it is not there, or the session has ended.
   BindingHandle remove(std::uint64_t generation);
   // In the order in which they were bound.
@@ -61,7 +61,7 @@ class BoundActors {
   const std::size_t most_;
   mutable SmallMutex mutex_;
   std::vector<Entry> entries_;
-  std::atomic<bool> is_empty_{true};
+  std::atomic<bool> is_unused_{true};
   bool has_ended_ = false;
 };
 

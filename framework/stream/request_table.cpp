@@ -5,6 +5,7 @@
 namespace spotmesh::stream {
 
 bool RequestTable::has(wire::RequestSeq seq) const {
+  if (seq.value > highest_seq_) return false;
   return std::ranges::any_of(pending_, [&](const Pending& each) { return each.key.seq == seq; });
 }
 
@@ -14,6 +15,7 @@ bool RequestTable::has(const RequestKey& key) const {
 
 RequestKey RequestTable::add(wire::RequestSeq seq, Instant deadline) {
   const RequestKey key{seq, ++last_number_};
+  highest_seq_ = std::max(highest_seq_, seq.value);
   pending_.push_back({key, deadline});
   return key;
 }

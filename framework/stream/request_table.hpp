@@ -47,6 +47,7 @@ class RequestTable {
   const std::size_t most_;
   std::vector<Pending> pending_;  // in order of arrival, hence of their deadlines
   std::uint64_t last_number_ = 0;
+  std::uint32_t highest_seq_ = 0;  // of all that were ever added: clients mostly count upwards
 };
 
 }  // namespace spotmesh::stream

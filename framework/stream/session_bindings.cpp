@@ -91,7 +91,8 @@ Result<void> ClientSession::relay(const Binding& binding, Message& message,
 
 bool ClientSession::relay_at_once(Message& message, const RequestKey& request,
                                   std::optional<Instant> deadline) {
-  if (bound_.is_empty() || packets_.waiting() != 0 || !mailbox_.is_idle()) return false;
+  if (bound_.is_unused() || packets_.waiting() != 0 || drops_what_waits()) return false;
+  if (!mailbox_.is_idle()) return false;
   using registration::MessageKind;
   const auto kind = request.is_one_way() ? MessageKind::Send : MessageKind::Request;
   const auto& handlers = gateway_->type.handlers;

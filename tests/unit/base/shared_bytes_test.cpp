@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,16 @@ TEST_CASE("shared bytes are one copy of what they were made of, however often th
   const SharedBytes fourth(std::move(third));
   CHECK(as_text(fourth.view()) == "a broadcast");
   CHECK(SharedBytes::copy_of({}).empty());
+}
+
+TEST_CASE("joined bytes are the first and then the second, whichever of them is empty") {
+  const auto joined = [](std::string_view first, std::string_view second) {
+    return std::string(as_text(SharedBytes::joined(as_bytes(first), as_bytes(second)).view()));
+  };
+  CHECK(joined("head", "body") == "headbody");
+  CHECK(joined("", "body") == "body");
+  CHECK(joined("head", "") == "head");
+  CHECK(SharedBytes::joined({}, {}).empty());
 }
 
 TEST_CASE("shared bytes of every size are aligned for what FlatBuffers reads in them") {

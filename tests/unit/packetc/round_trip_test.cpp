@@ -32,6 +32,22 @@ T round_trip(const T& packet) {
 
 }  // namespace
 
+TEST_CASE("a message whose bytes were verified when they came gives the same packet", "[packetc]") {
+  using spotmesh::Message;
+  const auto packet = zoo::some_everything();
+  const auto& descriptor = PacketTraits<zoo::Everything>::descriptor();
+  const auto payload = PacketTraits<zoo::Everything>::encode_shared(packet);
+  REQUIRE(descriptor.verify(payload.view()));
+  const auto message = Message::verified(descriptor, payload);
+  CHECK(message.decode<zoo::Everything>().value() == packet);
+  CHECK(Message(message).decode<zoo::Everything>().value() == packet);
+  CHECK(message.decode<zoo::Lion>().error().kind() == ErrorKind::ProtocolError);
+  CHECK(PacketTraits<zoo::Everything>::decode_sound(payload.view()) == packet);
+  // One that nobody has verified is looked at.
+  const Message unsound(descriptor, spotmesh::SharedBytes::copy_of(payload.view().first(9)));
+  CHECK(unsound.decode<zoo::Everything>().error().kind() == ErrorKind::ProtocolError);
+}
+
 TEST_CASE("a packet of nothing but defaults has the schema's defaults", "[packetc]") {
   const auto packet = round_trip(zoo::Everything{});
   CHECK(packet == zoo::Everything{});

@@ -114,6 +114,38 @@ TEST_CASE("a packet without a session handler goes to the one bound Actor, in cl
   CHECK(client.unanswered_requests() == 0);
 }
 
+TEST_CASE("a packet for the Actor does not overtake what the session has still to do",
+          "[BIND-06]") {
+  GatewayFixture gateway;
+  SimStreamClient client = gateway.connect_bound("ada", {"player"});
+  auto& queue = gateway.bindings.actor("player").queue;
+  runtime::Ref<runtime::Completion<bool>> held;
+  std::size_t relayed_before_it_ended = 1;
+  gateway.script.on_say = [&](ChatSession&, const chat::Say&) -> Task<Result<void>> {
+    held = runtime::make_completion<bool>();
+    co_await held->wait();
+    relayed_before_it_ended = queue.size();
+    co_return Result<void>();
+  };
+  client.send(chat::Move{.number = 1});
+  gateway.wait_for([&] { return queue.size() == 1; });
+  client.send(chat::Say{.text = "hold"});
+  gateway.wait_for([&] { return static_cast<bool>(held); });
+  client.send(chat::Move{.number = 2});
+  client.send(chat::Move{.number = 3});
+  gateway.run_for(1s);
+  CHECK(queue.size() == 1);
+  held->complete(true);
+  gateway.wait_for([&] { return queue.size() == 3; });
+  CHECK(relayed_before_it_ended == 1);
+  client.send(chat::Move{.number = 4});
+  gateway.wait_for([&] { return queue.size() == 4; });
+  for (int i = 0; i < 4; ++i) {
+    CHECK(queue[static_cast<std::size_t>(i)].message.decode<chat::Move>()->number == i + 1);
+  }
+  CHECK(gateway.server->metrics().relayed.value() == 4);
+}
+
 TEST_CASE("with no bound Actor or several a request gets NotFound and a one-way packet is counted",
           "[BIND-13]") {
   GatewayFixture gateway;

@@ -29,17 +29,19 @@ GatewayFixture::GatewayFixture(StreamOptions stream_options,
   register_game(application, script);
   frozen = std::make_unique<objects::FrozenApplication>(application);
   // Never started: of it the sessions use only what their contexts need to exist.
-  objects = std::make_unique<objects::ObjectsNode>(
-      *frozen, objects::new_identity("node", node.random()), objects::ObjectsConfig{},
-      objects::Seams{.clock = node.clock(),
-                     .scheduler = node.scheduler(),
-                     .timers = node.timers(),
-                     .workers = node.workers(),
-                     .store = *store_client,
-                     .random = node.random(),
-                     .log = log,
-                     .events = world.trace(),
-                     .observer = &node.observer()});
+  // That of the node on which the Actors live that BindingDouble knows.
+  objects::NodeIdentity identity = objects::new_identity("node", node.random());
+  identity.rid = {"node-1"};
+  objects = std::make_unique<objects::ObjectsNode>(*frozen, identity, objects::ObjectsConfig{},
+                                                   objects::Seams{.clock = node.clock(),
+                                                                  .scheduler = node.scheduler(),
+                                                                  .timers = node.timers(),
+                                                                  .workers = node.workers(),
+                                                                  .store = *store_client,
+                                                                  .random = node.random(),
+                                                                  .log = log,
+                                                                  .events = world.trace(),
+                                                                  .observer = &node.observer()});
   server = std::make_unique<StreamServer>(
       *frozen, *frozen->streams().front(), objects->identity(),
       StreamSeams{.clock = node.clock(),
