@@ -1,7 +1,6 @@
 // Encoding of value structs, for generated code.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -141,7 +140,8 @@ class Encoder {
   template <typename T>
   void add_scalar(std::uint16_t field, T value, std::type_identity_t<T> default_value) {
     using Wire = WireScalarType<T>;
-    if (is_same(static_cast<Wire>(value), static_cast<Wire>(default_value))) return;
+    // As FlatBufferBuilder has it, NaN is written also where the default is NaN.
+    if (static_cast<Wire>(value) == static_cast<Wire>(default_value)) return;
     add_wire_scalar(field, static_cast<Wire>(value));
   }
   template <typename T>
@@ -159,15 +159,6 @@ class Encoder {
   }
 
  private:
-  // A default of NaN is one that NaN has.
-  template <typename Wire>
-  static bool is_same(Wire value, Wire default_value) {
-    if constexpr (std::floating_point<Wire>) {
-      return value == default_value || (value != value && default_value != default_value);
-    } else {
-      return value == default_value;
-    }
-  }
   template <typename Wire>
   void add_wire_scalar(std::uint16_t field, Wire value) {
     builder_.push(value);
