@@ -13,7 +13,7 @@
 #   --nodes N     so many server processes, 2 if not given, that form a cluster; each serves at the
 #                 port after the one before. Players may come in at any of them and meet in one
 #                 room. Rooms cannot move between nodes yet, so all of them live on the first
-#   --store KIND  sqlite
+#   --store KIND  sqlite, if not given, or redis: a redis-server of its own that ends with the game
 #
 # With SPOTMESH_BIN_DIR set, the executables there are used and nothing is built.
 set -euo pipefail
@@ -44,6 +44,7 @@ games() {
 sample=
 demo=false
 nodes=2
+kind=sqlite
 host=127.0.0.1
 port=
 while (($#)); do
@@ -58,8 +59,7 @@ while (($#)); do
       ;;
     --store)
       case ${2-} in
-        sqlite) ;;
-        redis) die "--store redis does not exist yet; there is sqlite" 2 ;;
+        sqlite | redis) kind=$2 ;;
         *) wrong_usage "--store takes sqlite or redis, not '${2-}'" ;;
       esac
       shift
@@ -118,6 +118,7 @@ unset SPOTMESH_BIN_DIR SPOTMESH_SOURCE_DIR SPOTMESH_SANITIZE
 
 run=$(mktemp -d "${TMPDIR:-/tmp}/spotmesh-$sample.XXXXXX")
 servers=()
+redis= # the process, when there is one
 
 stop_server() {
   kill -TERM "$1" 2>/dev/null || return 0
@@ -128,7 +129,7 @@ stop_server() {
 clean_up() {
   trap '' INT TERM
   local pid
-  for pid in "${servers[@]}"; do stop_server "$pid"; done
+  for pid in "${servers[@]}" $redis; do stop_server "$pid"; done
   rm -rf "$run"
 }
 trap clean_up EXIT
@@ -138,6 +139,33 @@ trap 'exit 143' TERM
 
 # What the nodes prove to each other that they know.
 (umask 077 && head -c 32 /dev/urandom | base64 >"$run/secret")
+
+# start_redis: a private one, on a port that nobody has; sets `store`.
+start_redis() {
+  local attempt at pid lines follower said
+  command -v redis-server >/dev/null || die "there is no redis-server; tools/setup.sh installs it"
+  for ((attempt = 1; attempt <= 10; ++attempt)); do
+    at=$((20000 + RANDOM % 20000))
+    redis-server --bind 127.0.0.1 --port "$at" --dir "$run" --save '' >"$run/redis.log" 2>&1 &
+    pid=$!
+    exec {lines}< <(exec tail -n +1 -F --pid="$pid" "$run/redis.log" 2>/dev/null)
+    follower=$!
+    said=$(sed -n '/Ready to accept connections/{p;q}' <&"$lines" || true)
+    kill "$follower" 2>/dev/null || true
+    wait "$follower" 2>/dev/null || true
+    exec {lines}<&-
+    if [[ -n $said ]]; then
+      redis=$pid
+      store=redis://127.0.0.1:$at/0?prefix=$sample
+      return
+    fi
+  done
+  cat "$run/redis.log" >&2
+  die "redis-server did not start, see above"
+}
+
+store=sqlite:$run/cluster.db
+[[ $kind != redis ]] || start_redis
 
 # start_server NUMBER PORT FLAG…: sets `url`, and `admin_url` of its operators, once the server says
 # that it serves.
@@ -154,7 +182,7 @@ start_server() {
   local admin=$((at == 0 || at > 64535 ? 0 : at + 1000))
   "$bin/$sample-server" --admin.listen="127.0.0.1:$admin" \
     --stream.host="$host" --stream.port="$at" --stream.static_directory="samples/$sample/web" \
-    --location.store="sqlite:$run/cluster.db" "${cluster[@]}" "$@" >"$log" 2>&1 &
+    --location.store="$store" "${cluster[@]}" "$@" >"$log" 2>&1 &
   pid=$!
   servers+=("$pid")
   exec {lines}< <(exec tail -n +1 -F --pid="$pid" "$log" 2>/dev/null)

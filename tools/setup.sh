@@ -11,11 +11,12 @@ packages=(
   clang-19 lld-19 libclang-rt-19-dev llvm-19 libstdc++-12-dev libc6-dev
   cmake ninja-build ccache clang-format-19 git python3 util-linux
   # libraries of the framework
-  libboost1.81-dev libflatbuffers-dev flatbuffers-compiler libsqlite3-dev libssl-dev
+  libboost1.81-dev libflatbuffers-dev flatbuffers-compiler libsqlite3-dev libhiredis-dev libssl-dev
   libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev
   prometheus-cpp-dev
-  # tests: unit and property tests, benchmarks, clocks that jump, and the browser that plays
-  catch2 librapidcheck-dev libbenchmark-dev faketime chromium
+  # tests: unit and property tests, benchmarks, clocks that jump, the browser that plays, and the
+  # server that --store redis starts
+  catch2 librapidcheck-dev libbenchmark-dev faketime chromium redis-server
 )
 oldest_node=18
 

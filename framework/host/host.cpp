@@ -244,7 +244,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   net::ThreadWorkers workers;
   // After the pool: what still waits for the store when it is closed ends only then, and with it
   // timers of the pool.
-  const auto store = host::open_store(chosen.location.store);
+  const auto store = host::open_store(chosen.location, log);
   if (!store) {
     fmt::print(stderr, "error: location.store: {}\n", store.error().message());
     return names_no_store(store.error()) ? exit_misconfigured : exit_failed;

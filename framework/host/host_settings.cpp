@@ -45,8 +45,10 @@ LocationSettings read_location(Settings& settings) {
     return settings.duration(key, fallback, lease_range, meaning);
   };
   LocationSettings location;
-  location.store = settings.text("location.store", "sqlite:./cluster.db",
-                                 "where the Location Store is: sqlite:FILE");
+  location.store =
+      settings.text("location.store", "sqlite:./cluster.db",
+                    "where the Location Store is: sqlite:FILE, redis://HOST:PORT/0?prefix=GAME or "
+                    "redis+sentinel://HOST:PORT/PRIMARY?prefix=GAME");
   location.renew_interval = lease("location.lease_renew_interval", limits::lease_renew_interval,
                                   "how often a node renews its lease");
   location.ttl = lease("location.lease_ttl", limits::lease_ttl, "how long a lease lasts");

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include <spotmesh/error.hpp>
 
+#include "base/log.hpp"
+#include "host/host_settings.hpp"
 #include "location/store.hpp"
 
 namespace spotmesh::host {
 
-// "sqlite:FILE". InvalidOperation for another form, NotConfigured for none; else what the
-// provider's open() gives.
-Result<std::unique_ptr<location::LocationStore>> open_store(std::string_view url);
+// "sqlite:FILE", "redis://…" or "redis+sentinel://…". InvalidOperation for another form,
+// NotConfigured for none; else what the provider's open() gives. `log` outlives the store.
+Result<std::unique_ptr<location::LocationStore>> open_store(const LocationSettings& settings,
+                                                            LogSink& log);
 
 }  // namespace spotmesh::host

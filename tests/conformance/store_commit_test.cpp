@@ -10,7 +10,7 @@ using namespace spotmesh::testing;
 using Outcome = spotmesh::location::CommitResult::Outcome;
 
 TEMPLATE_TEST_CASE("a commit over several keys writes all of them", "[STORE-02][STORE-03]",
-                   SqliteProvider, SimProvider, HintlessSimProvider) {
+                   SqliteProvider, RedisProvider, SimProvider, HintlessSimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const CommitResult result = calls.commit({.epoch = {},
@@ -33,7 +33,7 @@ TEMPLATE_TEST_CASE("a commit over several keys writes all of them", "[STORE-02][
 }
 
 TEMPLATE_TEST_CASE("one false condition among true ones leaves every key as it was",
-                   "[STORE-02][STORE-03][STORE-06]", SqliteProvider, SimProvider) {
+                   "[STORE-02][STORE-03][STORE-06]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const StoreVersion lease = calls.put("lease", "live");
@@ -75,7 +75,7 @@ TEMPLATE_TEST_CASE("one false condition among true ones leaves every key as it w
 }
 
 TEMPLATE_TEST_CASE("a commit prepared in another epoch is refused", "[STORE-02]", SqliteProvider,
-                   SimProvider) {
+                   RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const StoreVersion first = calls.put("key", "1");
@@ -93,7 +93,7 @@ TEMPLATE_TEST_CASE("a commit prepared in another epoch is refused", "[STORE-02]"
 }
 
 TEMPLATE_TEST_CASE("versions of a key only grow, through deletion and return",
-                   "[STORE-02][STORE-03]", SqliteProvider, SimProvider) {
+                   "[STORE-02][STORE-03]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   std::uint64_t last = 0;
@@ -110,7 +110,8 @@ TEMPLATE_TEST_CASE("versions of a key only grow, through deletion and return",
   }
 }
 
-TEMPLATE_TEST_CASE("deleting an absent key is fine", "[STORE-02]", SqliteProvider, SimProvider) {
+TEMPLATE_TEST_CASE("deleting an absent key is fine", "[STORE-02]", SqliteProvider, RedisProvider,
+                   SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const auto result =
@@ -120,7 +121,7 @@ TEMPLATE_TEST_CASE("deleting an absent key is fine", "[STORE-02]", SqliteProvide
 }
 
 TEMPLATE_TEST_CASE("keys and values are any bytes, empty values and large ones included",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   using namespace std::string_literals;
@@ -138,7 +139,7 @@ TEMPLATE_TEST_CASE("keys and values are any bytes, empty values and large ones i
 }
 
 TEMPLATE_TEST_CASE("of rivals that saw the same version one wins, whichever handle it has",
-                   "[STORE-02][STORE-03]", SqliteProvider, SimProvider) {
+                   "[STORE-02][STORE-03]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   std::vector<StoreCalls> handles = {provider.connect(), provider.connect(), provider.connect()};
   const StoreVersion seen = handles[0].put("prize", "free");
@@ -171,7 +172,7 @@ TEMPLATE_TEST_CASE("of rivals that saw the same version one wins, whichever hand
 }
 
 TEMPLATE_TEST_CASE("a write of one handle is read by the others", "[STORE-02]", SqliteProvider,
-                   SimProvider) {
+                   RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls here = provider.connect();
   StoreCalls there = provider.connect();

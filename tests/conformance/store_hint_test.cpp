@@ -9,7 +9,7 @@ using namespace spotmesh::location;
 using namespace spotmesh::testing;
 
 TEMPLATE_TEST_CASE("a change by another handle is hinted to whoever watches its prefix",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls here = provider.connect();
   StoreCalls there = provider.connect();

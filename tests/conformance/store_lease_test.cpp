@@ -65,7 +65,7 @@ class LeaseCalls {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a lease is acquired through an unknown outcome, by a node that only reads then",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const auto kind = GENERATE(Unknown::Applied, Unknown::Lost);

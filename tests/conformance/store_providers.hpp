@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "runtime/faults.hpp"
+#include "store/redis/redis_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/manual_time.hpp"
+#include "support/redis_process.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/store_calls.hpp"
 #include "testing/sim_store.hpp"
@@ -19,6 +21,16 @@
 namespace spotmesh::testing {
 
 enum class Unknown { Applied, Lost };
+
+// Strikes once at the named point. Read by the store's thread, set while it has nothing to do.
+struct OneFault : runtime::Faults {
+  bool strikes(std::string_view point) override {
+    if (point != next) return false;
+    next = {};
+    return true;
+  }
+  std::string_view next;
+};
 
 class SqliteProvider {
  public:
@@ -39,17 +51,33 @@ class SqliteProvider {
   void disconnect_all() { stores_.clear(); }
 
  private:
-  // Strikes once at the named point. Read by the store's thread, set while it has nothing to do.
-  struct OneFault : runtime::Faults {
-    bool strikes(std::string_view point) override {
-      if (point != next) return false;
-      next = {};
-      return true;
-    }
-    std::string_view next;
-  };
-
   ScratchFolder folder_;
+  RealWaiter waiter_;
+  std::deque<OneFault> faults_;
+  std::vector<std::unique_ptr<location::LocationStore>> stores_;
+};
+
+// A server of its own, on a free port of the loopback address.
+class RedisProvider {
+ public:
+  StoreCalls connect() {
+    faults_.emplace_back();
+    auto options = store::parse_redis_url(server_.url() + "?prefix=conformance");
+    REQUIRE(options);
+    options->faults = &faults_.back();
+    auto opened = store::RedisStore::open(std::move(*options));
+    if (!opened) FAIL(to_string(opened.error()));
+    stores_.push_back(std::move(*opened));
+    return {*stores_.back(), waiter_};
+  }
+  void make_next_unknown(std::size_t handle, Unknown kind) {
+    faults_.at(handle).next =
+        kind == Unknown::Applied ? "redis.commit-applied" : "redis.commit-lost";
+  }
+  void disconnect_all() { stores_.clear(); }
+
+ private:
+  RedisProcess server_;
   RealWaiter waiter_;
   std::deque<OneFault> faults_;
   std::vector<std::unique_ptr<location::LocationStore>> stores_;

@@ -33,7 +33,7 @@ std::vector<Condition> numbered_conditions(std::size_t count) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a malformed operation is refused and changes nothing", "[STORE-02]",
-                   SqliteProvider, SimProvider) {
+                   SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const std::string too_long(max_store_key_bytes + 1, 'k');
@@ -77,7 +77,7 @@ TEMPLATE_TEST_CASE("a malformed operation is refused and changes nothing", "[STO
 }
 
 TEMPLATE_TEST_CASE("operations at their bounds are carried out", "[STORE-02]", SqliteProvider,
-                   SimProvider) {
+                   RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const auto result = calls.commit({.epoch = {},
@@ -94,7 +94,7 @@ TEMPLATE_TEST_CASE("operations at their bounds are carried out", "[STORE-02]", S
 }
 
 TEMPLATE_TEST_CASE("a callback comes once and never inside the call", "[STORE-02]", SqliteProvider,
-                   SimProvider) {
+                   RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   std::vector<std::shared_ptr<Inbox<int>>> inboxes;
@@ -125,7 +125,7 @@ TEMPLATE_TEST_CASE("a callback comes once and never inside the call", "[STORE-02
 }
 
 TEMPLATE_TEST_CASE("closing a handle answers everything that is under way, once", "[STORE-02]",
-                   SqliteProvider, SimProvider) {
+                   SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   std::vector<std::shared_ptr<Inbox<int>>> inboxes;

@@ -13,7 +13,7 @@ using namespace spotmesh::location;
 using namespace spotmesh::testing;
 
 TEMPLATE_TEST_CASE("a paged scan goes through a prefix in key order and nothing else", "[STORE-02]",
-                   SqliteProvider, SimProvider) {
+                   SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   using namespace std::string_literals;
@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("a paged scan goes through a prefix in key order and nothing 
 }
 
 TEMPLATE_TEST_CASE("a scan sees every key that is present throughout, whatever else is written",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls reader = provider.connect();
   StoreCalls writer = provider.connect();
@@ -80,7 +80,7 @@ TEMPLATE_TEST_CASE("a scan sees every key that is present throughout, whatever e
 }
 
 TEMPLATE_TEST_CASE("a page of large values ends early, and the scan goes on behind it",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   const std::string large(max_store_value_bytes, 'v');

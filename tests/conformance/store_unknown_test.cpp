@@ -9,7 +9,7 @@ using namespace spotmesh::testing;
 using Outcome = spotmesh::location::CommitResult::Outcome;
 
 TEMPLATE_TEST_CASE("an unknown commit is settled by the next answer and never changes after it",
-                   "[STORE-02]", SqliteProvider, SimProvider) {
+                   "[STORE-02]", SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   StoreCalls observer = provider.connect();
@@ -39,7 +39,7 @@ TEMPLATE_TEST_CASE("an unknown commit is settled by the next answer and never ch
 
 TEMPLATE_TEST_CASE(
     "a retry under the same conditions after an unknown outcome applies at most once", "[STORE-02]",
-    SqliteProvider, SimProvider) {
+    SqliteProvider, RedisProvider, SimProvider) {
   TestType provider;
   StoreCalls calls = provider.connect();
   for (const auto kind : {Unknown::Applied, Unknown::Lost}) {

@@ -60,7 +60,7 @@ THIRD_PARTY = {
     "boost/": ["framework/net/", "framework/host/admin", "framework/store/redis/event_loop",
                "tests/unit/net/", "tests/unit/client/beast_", "tests/fuzz/"],
     "sqlite3.h": ["framework/store/sqlite/", "tests/unit/store_sqlite/"],
-    "hiredis/": ["framework/store/redis/"],
+    "hiredis/": ["framework/store/redis/", "tests/unit/store_redis/"],
     "imgui": ["tools/visualizer/"],
     "GLFW/": ["tools/visualizer/"],
     "GL/": ["tools/visualizer/"],

@@ -13,6 +13,8 @@ RUN_BY = {
     "./samples/new.sh checkers": (SAMPLE_TEST, "begin('checkers')"),
     "./samples/run.sh checkers": (SAMPLE_TEST, "['checkers', '--port', '0']"),
     "./samples/run.sh tictactoe --nodes 3": (SAMPLE_TEST, "'--nodes', '3')"),
+    "./samples/run.sh tictactoe --nodes 3 --store redis": (
+        SAMPLE_TEST, "'--nodes', '3', '--store', 'redis')"),
     "./samples/run.sh tictactoe --demo": (".ci/run", "./samples/run.sh tictactoe --demo\n"),
     "./tests/run.sh": (".ci/run", "run_tests ./tests/run.sh\n"),
     "./tests/run.sh --sanitize address": (".ci/run", "run_tests ./tests/run.sh --sanitize address"),

@@ -1,5 +1,5 @@
 // A sample's server as a real process, for end-to-end tests: on a free port, with a Location Store
-// of its own.
+// of its own unless it is given one.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -47,6 +47,7 @@ export class ServerProcess {
   // Resolves when the server says that it serves; rejects with all it said when it ends before.
   static async start(sample, {
     directory, port = 0, admin = '127.0.0.1:0', flags = [], environment = {},
+    store = `sqlite:${path.join(directory, 'cluster.db')}`,
   }) {
     const server = new ServerProcess();
     server.#process = spawn(
@@ -55,7 +56,7 @@ export class ServerProcess {
         `--stream.port=${port}`,
         `--admin.listen=${admin}`,
         `--stream.static_directory=${path.join(sourceDirectory, 'samples', sample, 'web')}`,
-        `--location.store=sqlite:${path.join(directory, 'cluster.db')}`,
+        `--location.store=${store}`,
         ...flags,
       ],
       {

@@ -101,6 +101,14 @@ test('the demo plays whole matches, says so, and leaves nothing running', { time
     assert.deepEqual(script.leftovers(), []);
   });
 
+test('the demo plays on three nodes that share a Redis, and ends that too', { timeout: TEST_MS },
+  async () => {
+    const script = runSample('tictactoe', '--demo', '--nodes', '3', '--store', 'redis');
+    assert.equal(await script.ended, 0, script.output);
+    assert.ok(script.output.includes('They have come to 3 servers'), script.output);
+    assert.deepEqual(script.leftovers(), []);
+  });
+
 test('a game is served until Ctrl-C, by as many servers as are asked for', { timeout: TEST_MS },
   async () => {
     const script = runSample('tictactoe', '--port', '0', '--nodes', '3');
@@ -168,7 +176,7 @@ test('a port that is taken where operators look is told apart', { timeout: TEST_
 test('what does not exist yet is said to be so', { timeout: TEST_MS }, async () => {
   for (const [parameters, told] of [
     [['bingo'], /bingo does not exist yet/],
-    [['tictactoe', '--store', 'redis'], /redis does not exist yet/],
+    [['tictactoe', '--store', 'mysql'], /takes sqlite or redis/],
     [['tictactoe', '--demo', '--rolling'], /--rolling needs/],
     [['tictactoe', '--nodes', '17'], /takes 1 to 16/],
     [['tictactoe', '--nodes', 'two'], /takes a number/],
