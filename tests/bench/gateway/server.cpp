@@ -1,5 +1,5 @@
-// The server of the gateway's benchmark: sessions that echo, Actors that do, and rooms that
-// broadcast.
+// The server of the gateway's benchmark, and of the test with a crowd: sessions that echo, Actors
+// that do, and rooms that broadcast.
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -74,9 +74,16 @@ class Client final : public spotmesh::Session {
 
   static void handlers(spotmesh::SessionHandlers<Client>& on) {
     on.request(&Client::echo);
+    on.request(&Client::burst);
     on.request(&Client::enter);
   }
   Echoed echo(const Echo& packet) { return {.text = packet.text}; }
+  Result<Burnt> burst(const Burst& packet) {
+    for (int i = 0; i < packet.count; ++i) {
+      if (auto sent = context().send(Spark{.number = i}); !sent) return fail(sent.error());
+    }
+    return Burnt{};
+  }
   Task<Result<Entered>> enter(const Enter& packet) {
     auto player = co_await context().actors().get_or_create(packet.player, player_type).submit();
     if (!player) co_return fail(player.error());
