@@ -1,9 +1,12 @@
 #include "host/admin_json.hpp"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "host/admin_target.hpp"
 #include "host/json_writer.hpp"
+#include "objects/core.hpp"
+#include "objects/descriptor_publisher.hpp"
 
 namespace spotmesh::host {
 namespace {
@@ -21,26 +24,6 @@ std::string_view state_text(objects::CellState state) {
       return "Ending";
     case objects::CellState::Gone:
       return "Gone";
-  }
-  return "unknown";
-}
-
-std::string_view state_text(location::HostState state) {
-  switch (state) {
-    case location::HostState::Preparing:
-      return "Preparing";
-    case location::HostState::Serving:
-      return "Serving";
-    case location::HostState::Relocating:
-      return "Relocating";
-    case location::HostState::Relocated:
-      return "Relocated";
-    case location::HostState::Draining:
-      return "Draining";
-    case location::HostState::Stopped:
-      return "Stopped";
-    case location::HostState::Error:
-      return "Error";
   }
   return "unknown";
 }
@@ -110,9 +93,10 @@ void write_row(JsonWriter& json, const objects::SpotRow& spot) {
   json.end_object();
 }
 
-void write_row(JsonWriter& json, const stream::SessionRow& session) {
+void write_row(JsonWriter& json, const NodeRid& node, const stream::SessionRow& session) {
   json.begin_object();
   json.field("id", to_string(session.id));
+  json.field("node", node.text);
   json.field("type", session.gateway);
   json.field("state", to_string(session.state));
   json.field("remote_address", session.remote_address);
@@ -129,23 +113,6 @@ void write_row(JsonWriter& json, const stream::SessionRow& session) {
   json.field("unanswered_requests", session.unanswered_requests);
   json.field("unsent_bytes", session.unsent_bytes);
   json.end_object();
-}
-
-template <typename Row>
-std::string write_page(const NodeRid& node, std::string_view name, const objects::Page<Row>& page) {
-  JsonWriter json;
-  json.begin_object();
-  json.field("node", node.text);
-  json.begin_array(name);
-  for (const Row& row : page.rows) write_row(json, row);
-  json.end_array();
-  if (page.next) {
-    json.field("next", cursor_text(*page.next));
-  } else {
-    json.null_field("next");
-  }
-  json.end_object();
-  return json.take();
 }
 
 void write_load(JsonWriter& json, std::string_view name, const location::CapacityHint& load) {
@@ -187,25 +154,25 @@ void write_mesh(JsonWriter& json, const location::MeshPart& part) {
   json.end_object();
 }
 
-void write_node(JsonWriter& json, const node::Node& self, const objects::NodeRow& row) {
-  const location::NodeDescriptor& node = row.descriptor;
-  json.begin_object();
-  json.field("node", node.stamp.rid.text);
-  json.field("lifecycle", to_string(node.stamp.lifecycle));
-  json.field("is_self", row.is_self);
-  json.field("is_reachable", row.is_reachable);
-  json.field("state", row.is_self ? node::to_string(self.state()) : state_text(node.state));
-  json.field("version", node.application_version);
-  json.field("address", node.advertised_address);
-  json.field("is_stream_gateway", node.is_stream_gateway);
-  if (row.is_self && self.stream() != nullptr) {
-    json.field("sessions", self.stream()->session_count());
-  } else {
-    json.null_field("sessions");
-  }
+void write_meshes(JsonWriter& json, const location::NodeDescriptor& node) {
   json.begin_array("meshes");
   for (const location::MeshPart& part : node.meshes) write_mesh(json, part);
   json.end_array();
+}
+
+void write_row(JsonWriter& json, const objects::CensusRow& row) {
+  json.begin_object();
+  json.field("mesh", row.mesh);
+  json.field("kind", row.is_spot ? "Spot" : "Actor");
+  json.field("type", row.type);
+  json.field("objects", row.objects);
+  json.field("bound", row.bound);
+  json.field("in_transition", row.in_transition);
+  json.field("running", row.running);
+  json.field("application_jobs", row.application_jobs);
+  json.field("control_jobs", row.control_jobs);
+  json.field("longest_application", row.longest_application);
+  json.field("oldest_turn_ms", duration_cast<milliseconds>(row.oldest_turn).count());
   json.end_object();
 }
 
@@ -226,35 +193,147 @@ std::string status_json(const node::Node& node, std::string_view status) {
   json.field("node", node.identity().rid.text);
   json.field("state", node::to_string(node.state()));
   json.end_object();
-  return json.take();
+  return json.take_value();
 }
 
-std::string cluster_json(const node::Node& node, const std::vector<objects::NodeRow>& nodes) {
+std::string row_json(const objects::ActorRow& actor) {
+  JsonWriter json;
+  write_row(json, actor);
+  return json.take_value();
+}
+
+std::string row_json(const objects::SpotRow& spot) {
+  JsonWriter json;
+  write_row(json, spot);
+  return json.take_value();
+}
+
+std::string row_json(const NodeRid& node, const stream::SessionRow& session) {
+  JsonWriter json;
+  write_row(json, node, session);
+  return json.take_value();
+}
+
+std::string row_json(const objects::CensusRow& all_of_a_type) {
+  JsonWriter json;
+  write_row(json, all_of_a_type);
+  return json.take_value();
+}
+
+std::string self_json(const node::Node& node) {
   JsonWriter json;
   json.begin_object();
-  json.field("node", node.identity().rid.text);
+  json.field("state", node::to_string(node.state()));
+  if (node.stream() != nullptr) {
+    json.field("sessions", node.stream()->session_count());
+  } else {
+    json.null_field("sessions");
+  }
+  json.field("is_admitted", node.is_admitted());
+  write_meshes(json, objects::describe(node.objects().core()));
+  json.end_object();
+  return json.take_value();
+}
+
+Result<SelfFacts> read_self(std::string_view json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  const auto wrong = [] {
+    return fail(Error::internal_failure("what the node says of itself is none of the kind"));
+  };
+  if (!parsed.is_object()) return wrong();
+  const auto state = parsed.find("state");
+  const auto is_admitted = parsed.find("is_admitted");
+  const auto sessions = parsed.find("sessions");
+  if (state == parsed.end() || !state->is_string()) return wrong();
+  if (is_admitted == parsed.end() || !is_admitted->is_boolean()) return wrong();
+  const auto meshes = parsed.find("meshes");
+  if (meshes == parsed.end() || !meshes->is_array()) return wrong();
+  // Escaped, so that it stays as harmless as it came.
+  SelfFacts facts{
+      state->get<std::string>(), {}, is_admitted->get<bool>(), meshes->dump(-1, ' ', true)};
+  if (sessions != parsed.end() && sessions->is_number_unsigned()) {
+    facts.sessions = sessions->get<std::uint64_t>();
+  }
+  return facts;
+}
+
+std::string row_json(const objects::NodeRow& row, const Result<SelfFacts>& facts) {
+  const location::NodeDescriptor& node = row.descriptor;
+  JsonWriter json;
+  json.begin_object();
+  json.field("node", node.stamp.rid.text);
+  json.field("lifecycle", to_string(node.stamp.lifecycle));
+  json.field("is_self", row.is_self);
+  json.field("is_reachable", row.is_reachable);
+  json.field("has_answered", facts.has_value());
+  if (facts) {
+    json.null_field("reason");
+  } else {
+    json.field("reason", facts.error().message());
+  }
+  json.field("state", facts ? std::string_view(facts->state) : objects::name_of(node.state));
+  json.field("version", node.application_version);
+  json.field("address", node.advertised_address);
+  json.field("is_stream_gateway", node.is_stream_gateway);
+  if (facts && facts->sessions) {
+    json.field("sessions", *facts->sessions);
+  } else {
+    json.null_field("sessions");
+  }
+  if (facts) {
+    json.field("is_admitted", facts->is_admitted);
+  } else {
+    json.null_field("is_admitted");
+  }
+  if (facts) {
+    json.raw_field("meshes", facts->meshes);
+  } else {
+    write_meshes(json, node);
+  }
+  json.end_object();
+  return json.take_value();
+}
+
+std::string cluster_json(const NodeRid& asked, const std::vector<objects::NodeRow>& nodes,
+                         const std::vector<Result<objects::InquiryAnswer>>& facts) {
+  JsonWriter json;
+  json.begin_object();
+  json.field("node", asked.text);
   json.begin_array("nodes");
-  for (const objects::NodeRow& row : nodes) write_node(json, node, row);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!facts[i]) {
+      json.raw(row_json(nodes[i], fail(facts[i].error())));
+    } else {
+      const auto& rows = facts[i]->rows;
+      json.raw(row_json(nodes[i], read_self(rows.empty() ? std::string() : rows.front())));
+    }
+  }
   json.end_array();
   json.end_object();
   return json.take();
 }
 
-std::string page_json(const NodeRid& node, const objects::Page<objects::ActorRow>& page) {
-  return write_page(node, "actors", page);
-}
-
-std::string page_json(const NodeRid& node, const objects::Page<objects::SpotRow>& page) {
-  return write_page(node, "spots", page);
-}
-
-std::string page_json(const NodeRid& node, const objects::Page<stream::SessionRow>& page) {
-  return write_page(node, "sessions", page);
-}
-
-std::string actor_json(const objects::ActorRow& actor) {
+std::string page_json(const NodeRid& node, std::string_view name, const ListPage& page) {
   JsonWriter json;
-  write_row(json, actor);
+  json.begin_object();
+  json.field("node", node.text);
+  json.begin_array(name);
+  for (const std::string& row : page.rows) json.raw(row);
+  json.end_array();
+  json.begin_array("unanswered");
+  for (const Unanswered& each : page.unanswered) {
+    json.begin_object();
+    json.field("node", each.node.text);
+    json.field("reason", each.reason);
+    json.end_object();
+  }
+  json.end_array();
+  if (page.next) {
+    json.field("next", *page.next);
+  } else {
+    json.null_field("next");
+  }
+  json.end_object();
   return json.take();
 }
 

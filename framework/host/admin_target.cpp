@@ -159,13 +159,21 @@ Result<void> allow_parameters(const AdminTarget& target, const std::vector<std::
   return {};
 }
 
-Result<objects::PageWanted> page_wanted(const AdminTarget& target, PageOf list) {
-  if (auto allowed = allow_parameters(target, {"limit", "cursor", "type", "mesh", "id"});
-      !allowed) {
-    return fail(allowed.error());
+bool is_path(const AdminTarget& target, std::string_view path, bool has_id) {
+  if (has_id && target.path.empty()) return false;
+  std::string text;
+  for (std::size_t i = 0; i + (has_id ? 1 : 0) < target.path.size(); ++i) {
+    text += "/" + target.path[i];
   }
+  return text == path;
+}
+
+Result<objects::PageWanted> page_wanted(const AdminTarget& target, PageOf list) {
+  std::vector<std::string> allowed{"limit", "cursor", "type", "mesh", "id"};
+  if (list == PageOf::Actors) allowed.push_back("spot");
+  if (auto sound = allow_parameters(target, allowed); !sound) return fail(sound.error());
   objects::PageWanted wanted{
-      .limit = admin_page_rows, .from = {}, .type = {}, .mesh = {}, .id = {}};
+      .limit = admin_page_rows, .from = {}, .type = {}, .mesh = {}, .spot = {}, .id = {}};
   for (const auto& [name, value] : target.query) {
     if (name == "limit") {
       const auto limit = parse_number(value);
@@ -184,7 +192,7 @@ Result<objects::PageWanted> page_wanted(const AdminTarget& target, PageOf list) 
     } else if (name == "id") {
       wanted.id = value;
     } else {
-      (name == "type" ? wanted.type : wanted.mesh) = value;
+      (name == "type" ? wanted.type : name == "spot" ? wanted.spot : wanted.mesh) = value;
     }
   }
   return wanted;

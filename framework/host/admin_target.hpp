@@ -29,8 +29,12 @@ std::string percent_encode(std::string_view text);
 // InvalidOperation for the first parameter that is none of `allowed`.
 Result<void> allow_parameters(const AdminTarget& target, const std::vector<std::string>& allowed);
 
-// What the parameters limit, cursor, type, mesh and id ask for. InvalidOperation for any other, for
-// a limit out of range and for a cursor that no page of such a list has given.
+// Whether it is that path, with one more segment, an id, behind it if `has_id`.
+bool is_path(const AdminTarget& target, std::string_view path, bool has_id);
+
+// What the parameters limit, cursor, type, mesh and id, and of Actors spot, ask of one node.
+// InvalidOperation for any other, for a limit out of range and for a cursor that no page of such a
+// list has given.
 enum class PageOf { Actors, Spots, Sessions };
 Result<objects::PageWanted> page_wanted(const AdminTarget& target, PageOf list);
 // The cursor as the query has it.

@@ -1,4 +1,4 @@
-// EventLog: the node's events as lines of the log, until something reads them as a stream.
+// EventLog: the node's events as lines of the log.
 #pragma once
 
 #include "base/log.hpp"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "host/admin.hpp"
-#include "host/event_log.hpp"
+#include "host/event_ring.hpp"
 #include "host/file_limit.hpp"
 #include "host/host_settings.hpp"
 #include "host/log_sink.hpp"
@@ -174,7 +174,8 @@ struct Host::Parts {
       : settings(flags_of(argc, argv), environment_of_process()) {}
 
   int serve(const host::HostSettings& chosen);
-  int run_node(node::Node& node, LogSink& log, const host::HostSettings& chosen);
+  int run_node(node::Node& node, LogSink& log, host::EventRing& events,
+               const host::HostSettings& chosen);
   // Why the node is to stop: by a signal, or by itself.
   struct End {
     int code = 0;
@@ -235,10 +236,10 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   if (const auto weight = chosen.node.placement_weight) set_placement_weight(application, *weight);
   const objects::FrozenApplication frozen(application);
   SpdlogSink log(log_options(chosen.log));
-  host::EventLog events(log);
   host::allow_open_files(chosen.stream.bounds.sessions + other_open_files, log);
   host::tell_system_limits(log);
   net::SystemClock clock;
+  host::EventRing events(log, clock);
   net::OsRandom random;
   net::WorkerPool pool({.threads = chosen.node.workers});
   net::ThreadWorkers workers;
@@ -266,7 +267,7 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
                    .client_links = &links,
                    .transport = transport ? &*transport : nullptr},
                   node_options(chosen));
-  const int code = run_node(node, log, chosen);
+  const int code = run_node(node, log, events, chosen);
   // The node's last callbacks may still be returning on the pool's threads.
   links.close();
   if (transport) transport->close();
@@ -275,12 +276,14 @@ int Host::Parts::serve(const host::HostSettings& chosen) {
   return code;
 }
 
-int Host::Parts::run_node(node::Node& node, LogSink& log, const host::HostSettings& chosen) {
+int Host::Parts::run_node(node::Node& node, LogSink& log, host::EventRing& events,
+                          const host::HostSettings& chosen) {
   Waking waking(signals);
   const Duration configured = chosen.node.stop_deadline;
   host::Admin admin(
       {.node = node,
        .log = log,
+       .events = events,
        .shut_down =
            [&](std::optional<Duration> deadline) {
              waking.tell([&](Waking& told) { told.stop_deadline = deadline.value_or(configured); });

@@ -43,6 +43,11 @@ void JsonWriter::text(std::string_view value) {
   add_json_string(out_, value);
 }
 
+void JsonWriter::raw(std::string_view json) {
+  separate();
+  out_ += json;
+}
+
 void JsonWriter::field(std::string_view key, std::string_view value) {
   write_key(key);
   add_json_string(out_, value);

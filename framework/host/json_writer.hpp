@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,9 @@ class JsonWriter {
   void end_array() { end(']'); }
 
   void text(std::string_view value);
+  // A value that is JSON already.
+  void raw(std::string_view json);
+  void raw_field(std::string_view key, std::string_view json) { write(key, json); }
   void field(std::string_view key, std::string_view value);
   void field(std::string_view key, std::same_as<bool> auto value) {
     write(key, value ? "true" : "false");
@@ -38,6 +42,8 @@ class JsonWriter {
 
   // The document, ended by a newline.
   std::string take();
+  // The same without it, to stand within another one.
+  std::string take_value() { return std::move(out_); }
 
  private:
   void begin(char bracket);

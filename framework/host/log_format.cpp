@@ -90,16 +90,6 @@ bool needs_no_quotes(std::string_view value) {
   });
 }
 
-std::string iso_time(WallTime time) {
-  const std::int64_t milliseconds = ((time.unix_milliseconds % 1000) + 1000) % 1000;
-  const std::time_t seconds = (time.unix_milliseconds - milliseconds) / 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                     milliseconds);
-}
-
 struct LevelNames {
   std::string_view text;
   std::string_view json;
@@ -157,6 +147,16 @@ std::string as_json_line(const LogRecord& record) {
 }
 
 }  // namespace
+
+std::string iso_time(WallTime time) {
+  const std::int64_t milliseconds = ((time.unix_milliseconds % 1000) + 1000) % 1000;
+  const std::time_t seconds = (time.unix_milliseconds - milliseconds) / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                     milliseconds);
+}
 
 void add_json_string(std::string& line, std::string_view text) {
   line += '"';

@@ -22,6 +22,9 @@ struct LogRecord {
   const std::vector<LogField>* fields = nullptr;
 };
 
+// In UTC, to the millisecond: "2026-11-30T14:00:01.250Z".
+std::string iso_time(WallTime time);
+
 // "debug", "info", "warning", "error".
 std::string_view level_name(LogLevel level);
 

@@ -75,6 +75,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpLoop> loop, const HttpServerO
       remote_address_(peer_address(socket_)),
       deadline_(loop->io),
       answered_(loop->io),
+      woken_(loop->io),
       buffer_(options.head_bytes + bytes_behind_head) {}
 
 void HttpConnection::start(std::function<void()> ended) {
@@ -97,6 +98,7 @@ void HttpConnection::abort() {
     self->socket_.close(ignored);
     self->deadline_.cancel();
     self->answered_.cancel();
+    self->woken_.cancel();
   });
 }
 
@@ -140,6 +142,10 @@ asio::awaitable<void> HttpConnection::serve() {
     const bool keep_alive = request->wants_keep_alive && !request->has_body && left > 1;
     HttpResponse response = co_await answer(*request);
     if (is_aborted_) co_return;
+    if (response.tunnel) {
+      co_await serve_tunnel(std::move(response));
+      co_return;
+    }
     const bool is_head = request->method == "HEAD";
     if (!co_await write(std::move(response), keep_alive, is_head) || !keep_alive) break;
   }

@@ -49,8 +49,14 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   boost::asio::awaitable<ReadResult> read_request();
   boost::asio::awaitable<HttpResponse> answer(const RequestHead& request);
   boost::asio::awaitable<bool> write(HttpResponse response, bool keep_alive, bool is_head);
+  // The rest of a connection whose response opens a tunnel.
+  boost::asio::awaitable<void> serve_tunnel(HttpResponse response);
+  boost::asio::awaitable<void> write_tunnel(std::shared_ptr<HttpTunnel> tunnel);
+  boost::asio::awaitable<void> read_tunnel(std::shared_ptr<HttpTunnel> tunnel);
+  std::function<void()> waker();
   boost::asio::awaitable<void> close_gently();
   void allow(Duration time, Waiting waiting);
+  void disallow();
   // The exchange of that number has been answered, or let go of.
   void take(std::uint64_t exchange, std::optional<HttpResponse> response);
 
@@ -69,6 +75,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::uint64_t exchange_ = 0;  // the present one's number
   boost::asio::steady_timer answered_;
   std::optional<HttpResponse> response_;
+  boost::asio::steady_timer woken_;  // of a tunnel: cancelled when there may be something to take
+  bool is_read_over_ = false;        // … and the client sends nothing more
+  bool is_tunnel_over_ = false;      // … and it is told nothing more
   boost::beast::flat_buffer buffer_;
 };
 

@@ -1,20 +1,44 @@
 // What an HttpServer and its handler say to each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <spotmesh/bytes.hpp>
+
 #include "net/http_message.hpp"
 
 namespace spotmesh::net {
+
+// What becomes of a connection after a response of status 101: bytes both ways, as fast as the
+// client takes them. Calls come one at a time, on the server's thread, which they must not hold up.
+class HttpTunnel {
+ public:
+  virtual ~HttpTunnel() = default;
+  // First of all. `wake` may be called from any thread, as often as there may be something to take.
+  virtual void on_open(std::function<void()> wake) = 0;
+  virtual void on_bytes(ByteView bytes) = 0;
+  // What the client is to be sent next, some KiB; nothing: nothing at present. Asked again when the
+  // client has taken it all.
+  virtual Bytes take() = 0;
+  // Nothing follows what has been taken: the connection is closed.
+  virtual bool has_ended() const = 0;
+  // Every HttpServerOptions::tunnel_interval, while nothing is being sent.
+  virtual void on_interval() = 0;
+  // The last call, however it came to that.
+  virtual void on_closed() = 0;
+};
 
 struct HttpResponse {
   unsigned status = 200;
   std::string content_type;
   std::string body;
   std::vector<HttpHeader> headers;  // besides Content-Type, Content-Length and Connection
+  // Of 101, which has neither body nor headers but those above.
+  std::shared_ptr<HttpTunnel> tunnel;
 };
 
 // One request that waits for its one response. Whoever lets go of it without a word leaves the

@@ -26,9 +26,10 @@ struct HttpServerOptions {
   unsigned requests_per_connection = 1000;
   // From the connection, or the last response on it, to a whole request head.
   Duration request_time = std::chrono::seconds(10);
-  Duration answer_time = std::chrono::seconds(5);          // for the handler
-  Duration write_time = std::chrono::seconds(10);          // for the client to take the response
-  Duration linger_time = std::chrono::seconds(1);          // for the client to close after us
+  Duration answer_time = std::chrono::seconds(5);  // for the handler
+  Duration write_time = std::chrono::seconds(10);  // for the client to take the response
+  Duration linger_time = std::chrono::seconds(1);  // for the client to close after us
+  Duration tunnel_interval = std::chrono::seconds(10);
   Duration accept_pause = std::chrono::milliseconds(100);  // while the system has no descriptors
 };
 

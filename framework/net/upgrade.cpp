@@ -22,7 +22,7 @@ TextResponse refuse(unsigned status, std::string text, const stream::ListenOptio
   if (status == 426) {
     response.headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
   }
-  if (status == 400 || status == 426) {
+  if ((status == 400 || status == 426) && !options.subprotocols.empty()) {
     response.headers.push_back({"Sec-WebSocket-Protocol", offered(options)});
   }
   return response;
@@ -34,10 +34,9 @@ std::optional<TextResponse> judge_opening(const RequestHead& request,
     return TextResponse{405, "a WebSocket is opened with GET", {{"Allow", "GET"}}};
   }
   if (!request.has_item("Upgrade", "websocket")) {
-    return refuse(426,
-                  fmt::format("{} is a WebSocket endpoint; offered subprotocols: {}", options.path,
-                              offered(options)),
-                  options);
+    const std::string offer =
+        options.subprotocols.empty() ? "" : "; offered subprotocols: " + offered(options);
+    return refuse(426, fmt::format("{} is a WebSocket endpoint{}", options.path, offer), options);
   }
   if (request.version < 11) return refuse(400, "a WebSocket needs HTTP/1.1", options);
   if (request.has_body) return refuse(400, "a WebSocket opening has no body", options);
@@ -88,6 +87,18 @@ std::expected<AcceptedUpgrade, TextResponse> judge_upgrade(const RequestHead& re
              fmt::format("Sec-WebSocket-Protocol names none of the offered subprotocols: {}",
                          offered(options)),
              options));
+}
+
+std::expected<std::vector<HttpHeader>, TextResponse> judge_bare_upgrade(const RequestHead& request,
+                                                                        std::string_view path) {
+  stream::ListenOptions options;
+  options.path = path;
+  options.subprotocols.clear();
+  if (auto refusal = judge_opening(request, options)) return std::unexpected(std::move(*refusal));
+  return std::vector<HttpHeader>{
+      {"Upgrade", "websocket"},
+      {"Connection", "Upgrade"},
+      {"Sec-WebSocket-Accept", websocket_accept(request.single_value("Sec-WebSocket-Key"))}};
 }
 
 }  // namespace spotmesh::net

@@ -3,6 +3,8 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "net/http_message.hpp"
 #include "stream/client_links.hpp"
@@ -19,5 +21,10 @@ struct AcceptedUpgrade {
 // client's order of subprotocols decides.
 std::expected<AcceptedUpgrade, TextResponse> judge_upgrade(const RequestHead& request,
                                                            const stream::ListenOptions& options);
+
+// The same for an endpoint without subprotocols, whose handler has judged who may use it. The value
+// is the headers of the 101.
+std::expected<std::vector<HttpHeader>, TextResponse> judge_bare_upgrade(const RequestHead& request,
+                                                                        std::string_view path);
 
 }  // namespace spotmesh::net

@@ -12,6 +12,7 @@
 #include "objects/creations.hpp"
 #include "objects/destructions.hpp"
 #include "objects/farewells.hpp"
+#include "objects/inquiries.hpp"
 #include "objects/joins.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/node_directory.hpp"
@@ -62,6 +63,7 @@ Core::Core(const FrozenApplication& application, NodeIdentity identity, ObjectsC
       creations(std::make_unique<Creations>(*this)),
       destructions(std::make_unique<Destructions>(*this)),
       ends(std::make_unique<PeerEnds>(*this)),
+      inquiries(std::make_unique<Inquiries>(*this)),
       joins(std::make_unique<Joins>(*this)),
       farewells(std::make_unique<Farewells>(*this)),
       bindings(std::make_unique<BindingTable>(*this)),

@@ -31,6 +31,7 @@ class Checkpoints;
 class Creations;
 class Destructions;
 class Farewells;
+class Inquiries;
 class Joins;
 class LeaseDriver;
 class NodeDirectory;
@@ -90,6 +91,7 @@ class Core {
   std::unique_ptr<Creations> creations;
   std::unique_ptr<Destructions> destructions;
   std::unique_ptr<PeerEnds> ends;
+  std::unique_ptr<Inquiries> inquiries;
   std::unique_ptr<Joins> joins;
   std::unique_ptr<Farewells> farewells;
   std::unique_ptr<BindingTable> bindings;

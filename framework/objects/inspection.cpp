@@ -60,7 +60,10 @@ class ActorSource : public ObjectSource<ActorCell, ActorRow> {
 
   runtime::Ref<Cell> find(const std::string& id) const { return core_.registry->find_actor(id); }
   bool is_wanted(const PageWanted& wanted, Cell& cell) const {
-    return has_type_and_mesh(wanted, cell.type().name.text(), cell);
+    if (!has_type_and_mesh(wanted, cell.type().name.text(), cell)) return false;
+    if (wanted.spot.empty()) return true;
+    const auto spot = cell.spot();
+    return spot && spot->id().text() == wanted.spot;
   }
   Row row_of(Cell& cell) const {
     Row row{.ref = cell.ref(),
@@ -173,6 +176,27 @@ class Census final : public std::enable_shared_from_this<Census> {
 };
 
 }  // namespace
+
+std::string_view name_of(location::HostState state) {
+  using location::HostState;
+  switch (state) {
+    case HostState::Preparing:
+      return "Preparing";
+    case HostState::Serving:
+      return "Serving";
+    case HostState::Relocating:
+      return "Relocating";
+    case HostState::Relocated:
+      return "Relocated";
+    case HostState::Draining:
+      return "Draining";
+    case HostState::Stopped:
+      return "Stopped";
+    case HostState::Error:
+      return "Error";
+  }
+  return "unknown";
+}
 
 void Inspection::ping(std::function<void()> done) const { core_.strand.post(std::move(done)); }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spotmesh/ids.hpp>
@@ -20,6 +21,9 @@
 namespace spotmesh::objects {
 
 class Core;
+
+// "Serving", for people.
+std::string_view name_of(location::HostState state);
 
 struct MailboxRow {
   runtime::Mailbox::Backlog backlog;

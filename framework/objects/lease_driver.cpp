@@ -87,6 +87,7 @@ class LeaseDriver::WatchRun final : public MachineDriver<WatchRun, location::wat
 
   void perform(location::watch::OwnerSilent& action) {
     core_.router->forget_owner(NodeRid{action.run.owner.text()});
+    core_.emit("node.silent", action.run.owner.text());
   }
   void perform(location::watch::BadRecord& action) { core_.quarantine(action.error); }
   void perform(location::watch::OwnerFenced& action) { core_.directory->owner_over(action.owner); }
@@ -146,12 +147,14 @@ void LeaseDriver::note_renewal() {
   if (!lapsed_since_) return;
   const auto seconds = std::chrono::duration<double>(now - *lapsed_since_).count();
   lapsed_since_.reset();
+  core_.emit("lease.renewed", core_.identity.rid.text);
   core_.log(LogLevel::Info, "this node's lease is renewed: turns go on",
             {{"waited", fmt::format("{:.1f} s", seconds)}});
 }
 
 void LeaseDriver::note_lapse() {
   lapsed_since_ = core_.admission.deadline();
+  core_.emit("lease.lapsed", core_.identity.rid.text);
   // The lease itself may have been renewed: that is held back until what lives here is known.
   core_.log(LogLevel::Warning,
             core_.reassertions->is_pending()

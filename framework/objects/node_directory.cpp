@@ -9,6 +9,7 @@
 #include "location/authority.hpp"
 #include "location/keys.hpp"
 #include "objects/core.hpp"
+#include "objects/inspection.hpp"
 #include "objects/lease_driver.hpp"
 #include "objects/machine_driver.hpp"
 #include "objects/router.hpp"
@@ -118,6 +119,11 @@ std::vector<const location::NodeDescriptor*> NodeDirectory::reachable() const {
 }
 
 void NodeDirectory::know(const location::NodeDescriptor& node) {
+  const location::NodeDescriptor* before = find(peer_of(node.stamp));
+  if (before == nullptr || before->state != node.state) {
+    core_.emit("node.known", node.stamp.rid.text,
+               {{"state", std::string(name_of(node.state))}, {"address", node.advertised_address}});
+  }
   nodes_.insert_or_assign(node.stamp.rid, node);
   std::lock_guard lock(mutex_);
   if (node.advertised_address.empty()) {

@@ -23,6 +23,8 @@ struct PageWanted {
   // Empty: any.
   std::string type;
   std::string mesh;
+  // Of Actors: the Spot that contains them.
+  std::string spot;
   // The one with this id, if it is of that type and mesh.
   std::optional<std::string> id;
 };

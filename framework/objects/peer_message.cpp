@@ -52,6 +52,10 @@ std::string to_string(PeerKind kind) {
       return "TopicChange";
     case PeerKind::TopicChangeSeen:
       return "TopicChangeSeen";
+    case PeerKind::Inquiry:
+      return "Inquiry";
+    case PeerKind::InquiryAnswer:
+      return "InquiryAnswer";
     case PeerKind::Admitted:
       return "Admitted";
     case PeerKind::Withdraw:

@@ -52,6 +52,10 @@ enum class PeerKind : std::uint16_t {
   TopicChange = 65,  // whether the sender has a Spot that has subscribed
   TopicChangeSeen = 66,
 
+  // What operators ask.
+  Inquiry = 80,
+  InquiryAnswer = 81,
+
   // 32 to 63 are kept for moves (44: a binding's new route; 46: a relayed reply
   // has been taken).
 };

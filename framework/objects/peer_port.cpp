@@ -21,6 +21,7 @@ bool is_answer(PeerKind kind) {
     case PeerKind::Ended:
     case PeerKind::Bound:
     case PeerKind::TopicChangeSeen:
+    case PeerKind::InquiryAnswer:
       return true;
     default:
       return false;

@@ -88,6 +88,17 @@ void RequestTable::close(PendingRequest& request) {
   request.release_ref();
 }
 
+std::vector<std::string> RequestTable::waited_for_by(const ObjectName& asker, std::size_t most) {
+  std::vector<std::string> found;
+  for (Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    for (const auto* request = shard.first; request != nullptr; request = request->next_) {
+      if (found.size() < most && request->asker() == asker) found.push_back(request->info_.what);
+    }
+  }
+  return found;
+}
+
 void RequestTable::complete_all(const Error& error) {
   for (Shard& shard : shards_) {
     while (true) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <spotmesh/error.hpp>
 #include <spotmesh/message.hpp>
@@ -66,6 +67,9 @@ class RequestTable {
 
   // CapacityExceeded past ObjectsConfig::requests_in_flight.
   Result<runtime::Ref<PendingRequest>> open(RequestInfo info, Instant deadline);
+  // Up to `most` requests whose reply a turn of `asker` waits for, as RequestInfo::what. Any
+  // thread; looks at all of them, a part at a time.
+  std::vector<std::string> waited_for_by(const ObjectName& asker, std::size_t most);
   // Ends all that wait, with the error.
   void complete_all(const Error& error);
 

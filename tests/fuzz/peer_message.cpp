@@ -287,6 +287,10 @@ void check(const PeerMessage& message) {
       return check_publication(message);
     case PeerKind::TopicChange:
       return check_topic_change(message);
+    case PeerKind::Inquiry:
+      return static_cast<void>(is_read(read_body<body::Inquiry>(message)));
+    case PeerKind::InquiryAnswer:
+      return static_cast<void>(is_read(read_body<body::InquiryAnswer>(message)));
     case PeerKind::Fence:
     case PeerKind::FenceAnswer:
     case PeerKind::Bound:

@@ -54,12 +54,13 @@ struct ServedNode {
                              .workers = workers,
                              .random = random,
                              .log = log,
-                             .events = log,
+                             .events = events,
                              .store = &store},
                  node::NodeOptions());
-    admin.emplace(AdminSeams{.node = *node,
-                             .log = log,
-                             .shut_down = [this](auto deadline) { told.push_back(deadline); }},
+    admin.emplace(OwnSeams{.node = *node,
+                           .log = log,
+                           .events = events,
+                           .shut_down = [this](auto deadline) { told.push_back(deadline); }},
                   "");
     std::promise<Result<void>> started;
     node->start([&](Result<void> outcome) { started.set_value(std::move(outcome)); });
@@ -88,6 +89,7 @@ struct ServedNode {
   net::SystemClock clock;
   net::OsRandom random;
   testing::QuietLog log;
+  EventRing events{log, clock};
   net::ThreadWorkers workers{{.cpu_threads = 1, .io_threads = 1}};
   net::WorkerPool pool{{.threads = 1}};
   testing::MemoryStore store{pool};
@@ -148,12 +150,13 @@ TEST_CASE("an Actor is ended where it lives, and only when that was asked for ri
   CHECK(served.ask("/v1/end/actors/%ff", "POST").get().status == 400);
   const auto elsewhere = served.ask("/v1/end/actors/a%2Fb", "POST").get();
   CHECK(elsewhere.status == 404);
-  CHECK_THAT(elsewhere.body, Contains("Actor 'a/b' does not live on node"));
+  CHECK_THAT(elsewhere.body, Contains("nothing lives under Actor 'a/b'"));
 }
 
 TEST_CASE("a node without a gateway has no sessions, and tells nothing of clients") {
   ServedNode served;
-  CHECK_THAT(served.ask("/v1/sessions").get().body, Contains("\"sessions\":[],\"next\":null"));
+  CHECK_THAT(served.ask("/v1/sessions").get().body,
+             Contains("\"sessions\":[],\"unanswered\":[],\"next\":null"));
   CHECK_THAT(served.ask("/v1/cluster").get().body, Contains("\"sessions\":null"));
   CHECK_THAT(served.ask("/metrics").get().body, !Contains("spotmesh_stream_"));
 }

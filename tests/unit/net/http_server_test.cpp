@@ -36,10 +36,10 @@ class EchoHandler final : public HttpHandler {
          .headers = {{"X-More", "yes"}}});
   }
   HttpResponse on_no_answer(const RequestHead& request) override {
-    return {503, "text/plain", "nobody answered " + request.target + "\n", {}};
+    return {503, "text/plain", "nobody answered " + request.target + "\n", {}, {}};
   }
   HttpResponse refusal(unsigned status, std::string_view text) override {
-    return {status, "text/plain", "refused: " + std::string(text) + "\n", {}};
+    return {status, "text/plain", "refused: " + std::string(text) + "\n", {}, {}};
   }
 
   Watched<std::vector<Exchange>> kept;
@@ -141,7 +141,7 @@ TEST_CASE("a request that nobody answers is answered all the same") {
   CHECK(ask(client, "/dropped").find("nobody answered /dropped") != std::string::npos);
   CHECK(ask(client, "/kept").find("nobody answered /kept") != std::string::npos);
   // Too late: the next response on the connection is its own.
-  server.kept(0)->respond({200, "text/plain", "late\n", {}});
+  server.kept(0)->respond({200, "text/plain", "late\n", {}, {}});
   CHECK(ask(client, "/next").find("GET /next") != std::string::npos);
 }
 
@@ -154,8 +154,8 @@ TEST_CASE("the first response counts, from whatever thread, and also after the s
     exchange = server.kept(0);
     CHECK(exchange->remote_address().starts_with("127.0.0.1:"));
     std::thread([&] {
-      exchange->respond({200, "text/plain", "first\n", {}});
-      exchange->respond({200, "text/plain", "second\n", {}});
+      exchange->respond({200, "text/plain", "first\n", {}, {}});
+      exchange->respond({200, "text/plain", "second\n", {}, {}});
     }).join();
     CHECK(client.receive_until("first\n").ends_with("first\n"));
     client.send(get("/kept"));
@@ -164,7 +164,7 @@ TEST_CASE("the first response counts, from whatever thread, and also after the s
     server.http.stop();
     CHECK(client.is_closed_by_server());
   }
-  exchange->respond({200, "text/plain", "nobody is there\n", {}});
+  exchange->respond({200, "text/plain", "nobody is there\n", {}, {}});
 }
 
 TEST_CASE("too many requests at once are refused, those whose client has gone included") {
@@ -194,7 +194,7 @@ TEST_CASE("one connection too many pushes out the oldest that is not being answe
   CHECK(begins_with(ask(next, "/"), "HTTP/1.1 200"));
   CHECK(idle.is_closed_by_server());
   CHECK(begins_with(ask(other, "/"), "HTTP/1.1 200"));
-  exchange->respond({200, "text/plain", "answered\n", {}});
+  exchange->respond({200, "text/plain", "answered\n", {}, {}});
   CHECK(asking.receive_until("answered\n").ends_with("answered\n"));
 }
 
