@@ -171,6 +171,9 @@ void BeatWatchMachine::see(const StoreEpoch& epoch) {
 void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instant now) {
   see(result.epoch);
   const bool is_quiet = result.epoch != lease_.epoch || now < lease_.quiet_until;
+  // A store that answers reads may take no commits, which makes every beat stand still. While it
+  // takes none of this node's either, stillness says nothing of others; nor does it afterwards.
+  const bool may_renew = lease_.admits(now);
   for (std::size_t i = 0; i < round.runs.size(); ++i) {
     const OwnerRun& run = round.runs[i];
     const auto found = owners_.find(run);
@@ -179,6 +182,7 @@ void BeatWatchMachine::take(const Round& round, const ReadResult& result, Instan
         reading_of(run, found->second, result.values.at(2 * i), result.values.at(2 * i + 1));
     // Its owner may still write it again.
     if (!reading.lease_version && is_quiet) continue;
+    if (!may_renew) found->second.observation.forget();
     found->second.observation.observe(config_, run, reading, round.sent, now, faults_);
     judge(run, found->second, now);
   }

@@ -166,6 +166,7 @@ CommitResult SimStore::apply(const Session& session, const SentCommit& sent) {
 CommitResult SimStore::execute_commit(const std::shared_ptr<Session>& session,
                                       const SentCommit& sent) {
   if (is_away(*session)) return without_effect(Outcome::Unavailable, "the store is away");
+  if (!is_writable_) return without_effect(Outcome::Unavailable, "the store is locked");
   settle(*session);
   std::optional<UnknownCommit> unknown;
   if (!session->forced.empty()) {

@@ -64,6 +64,9 @@ class SimStore {
   SimStoreBehavior& behavior() { return behavior_; }
   // Nothing is executed while the store is away; operations get Unavailable after their latency.
   void set_available(bool is_available) { is_available_ = is_available; }
+  // Commits get Unavailable while reads are answered, as of a file that another process keeps
+  // locked.
+  void set_writable(bool is_writable) { is_writable_ = is_writable; }
   // A fail-over: the writes of the last `forgotten` are undone, the store shows a new epoch. At
   // most max_memory back.
   void fail_over(Duration forgotten);
@@ -124,6 +127,7 @@ class SimStore {
   Random& random_;
   SimStoreBehavior behavior_;
   bool is_available_ = true;
+  bool is_writable_ = true;
   location::StoreEpoch epoch_;
   std::uint64_t counter_ = 0;
   std::uint64_t commits_applied_ = 0;

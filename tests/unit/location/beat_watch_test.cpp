@@ -224,6 +224,34 @@ TEST_CASE("a store that is away for a minute for everyone makes nobody look dead
   }
 }
 
+TEST_CASE("a store that takes no commits, however long, makes nobody look dead",
+          "[STORE-09][STORE-11]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Cluster cluster(3, seed);
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        if (i != j) cluster[i].watch(cluster[j]);
+      }
+    }
+    cluster.time.run_for(20s);
+    cluster.store.set_writable(false);
+    cluster.time.run_for(8s + Duration(static_cast<Duration::rep>(seed) * 2s));
+    // Every beat has stood still, and whoever renews first sees that of all others.
+    cluster.store.set_writable(true);
+    cluster.time.run_for(60s);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(cluster[i].view().admits(cluster.time.now()));
+      for (const auto& event : cluster[i].events()) {
+        CHECK(event.find("fenced") == std::string::npos);
+      }
+    }
+    // Who dies afterwards is fenced as ever.
+    cluster[0].stop();
+    cluster.time.run_for(35s);
+    CHECK(cluster.has_event(1, "fenced a"));
+  }
+}
+
 TEST_CASE("a fence that the store forgot is made good, also by a node that watched nobody else",
           "[STORE-08][LOSS-05]") {
   Cluster cluster(2);
